@@ -1,0 +1,9 @@
+"""Database access: engine, tables, migrations."""
+
+from __future__ import annotations
+
+from api.db.engine import Database
+from api.db.ids import new_id
+from api.db.migrate import current_revision, head_revision, upgrade
+
+__all__ = ["Database", "current_revision", "head_revision", "new_id", "upgrade"]

@@ -1,0 +1,11 @@
+"""Opaque ids that sort by the time they were made."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+
+def new_id() -> str:
+    """27 hexadecimal digits: milliseconds since 1970, then 64 random bits."""
+    return f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(8)}"

@@ -1,0 +1,118 @@
+"""False statements: listed misconceptions, and near-copies of a key statement with the meaning turned round.
+
+Similarity cannot tell "shares memory" from "does not share memory" (cosine .94), so it is only used to find what a
+statement is about. Whether it is true is decided by comparing it with what a believer in the opposite would write,
+and by the words that turn a meaning: negations and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.evidence.similarity import Alignment, Phrase
+from grader.index import ItemIndex
+from grader.text import tokenise
+from grader.words import NEGATIONS
+
+Floats = NDArray[np.float32]
+
+#: A statement states a misconception when it is at least this like it …
+MISCONCEPTION_LIKENESS = 0.6
+#: … and by this much more like it than like any accepted wording.
+MISCONCEPTION_MARGIN = 0.04
+#: A statement this like a key statement differs from it only in details, so a flipped negation is a contradiction.
+NEAR_COPY = 0.8
+
+_TURNING = frozenset(
+    """fail fails failed failing lack lacks lacking prevent prevents stops stop avoid avoids instead longer hardly barely
+    rarely unable impossible disable disables disabled off""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A false statement of a response.
+
+    Attributes:
+        statement: Index of the statement in the response.
+        kind: How it is false.
+        misconception: Index of the misconception, or ``None``.
+        key: Index of the key statement that is contradicted, or ``None``.
+    """
+
+    statement: int
+    kind: Literal["misconception", "negation", "number"]
+    misconception: int | None = None
+    key: int | None = None
+
+
+def likeness(found: Alignment) -> Floats:
+    """How alike key statements and statements are in both directions, 0 to 1, shape (k, s)."""
+    recall, precision = np.maximum(found.recall, 0), np.maximum(found.precision, 0)
+    balance = 2 * recall * precision / np.maximum(recall + precision, 1e-6)
+    return np.asarray(np.round(0.5 * balance + 0.5 * np.maximum(found.cosine, 0), 5), dtype=np.float32)
+
+
+def negations(text: str) -> int:
+    """Number of words that turn a meaning round ("without", "fails", "not only" does not count)."""
+    words = [token.text.casefold() for token in tokenise(text)]
+    count = 0
+    for at, word in enumerate(words):
+        following = words[at + 1] if at + 1 < len(words) else ""
+        turns = word in NEGATIONS or word in _TURNING or word.endswith("n't")
+        count += turns and not (word == "not" and following in ("only", "just", "necessarily"))
+    return count
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers in ``text`` as written with a point."""
+    return frozenset(token.text.replace(",", ".") for token in tokenise(text) if token.kind == "number")
+
+
+def contradictions(
+    index: ItemIndex, statements: Sequence[Phrase], found: Alignment, candidates: Sequence[bool]
+) -> list[Contradiction]:
+    """False statements among those marked in ``candidates``, at most one finding a statement."""
+    keys = likeness(found)
+    wrong = likeness(index.misconceptions.align(statements)) if index.misconceptions else None
+    results = []
+    for at, statement in enumerate(statements):
+        if not candidates[at]:
+            continue
+        key = int(keys[:, at].argmax())
+        finding = _misconception(index, statement, at, keys[key, at], wrong)
+        finding = finding or _near_copy(index, statement, at, key, float(keys[key, at]))
+        if finding:
+            results.append(finding)
+    return results
+
+
+def _misconception(
+    index: ItemIndex, statement: Phrase, at: int, own: float, wrong: Floats | None
+) -> Contradiction | None:
+    if wrong is None or index.misconceptions is None:
+        return None
+    row = int(wrong[:, at].argmax())
+    like = float(wrong[row, at])
+    if like < MISCONCEPTION_LIKENESS or like - own < MISCONCEPTION_MARGIN:
+        return None
+    if negations(statement.text) % 2 != negations(index.misconceptions.phrases[row].text) % 2:
+        return None
+    return Contradiction(at, "misconception", misconception=index.misconception_slots[row])
+
+
+def _near_copy(index: ItemIndex, statement: Phrase, at: int, key: int, like: float) -> Contradiction | None:
+    if like < NEAR_COPY:
+        return None
+    wording = index.keys.phrases[key].text
+    if negations(statement.text) % 2 != negations(wording) % 2:
+        return Contradiction(at, "negation", key=key)
+    here, there = numbers(statement.text), numbers(wording)
+    if here and there and not here & there:
+        return Contradiction(at, "number", key=key)
+    return None

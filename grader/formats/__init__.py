@@ -1,0 +1,1 @@
+"""Readers and writers for the table files teachers have."""

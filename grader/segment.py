@@ -1,0 +1,131 @@
+"""A text cut into statements: the units that are compared with key statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex
+from sentencex import get_sentence_boundaries
+
+from grader.text import Normalised, tokenise
+
+MAX_WORDS = 45
+_CODE_BLOCK_LINES = 8
+
+_BULLET = regex.compile(r"[ \t]*(?:[-*+]|\(?\d{1,2}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
+_CODE_LINE = regex.compile(
+    r"""\s*(?:>>>|\.\.\.\s|import\s|from\s+[\w.]+\s+import\b|def\s+\w+\(|class\s+\w+[(:]|return\b.*[(=]|@\w
+    |(?:for|while|with|if|elif|else)\b.*:\s*(?:\#.*)?$
+    |[A-Za-z_][\w.]*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z_][\w.]*)*\s*[-+*/|]?=\s*[\w\[("'{.-]+[\w.]*\s*[(\[.+*/@-]
+    |[A-Za-z_][\w.]*\([^)]*\).*(?:[;)\]]|\#.*)\s*$
+    |\#\s)""",
+    regex.X,
+)
+_SQUEEZED = regex.compile(
+    r"(?<=\p{Ll}{2})[.!?](?=(?:The|This|That|These|It|So|Because|If|When|We|You|In|For|But|And|Then|Also|Without|A)\b)"
+)
+_DOT_IN_CODE = regex.compile(r"(?<=[\p{L}\p{N}_)\]])\.(?=[\p{L}_])|(?<=\d)\.(?=\d)|(?<=\s)\.(?=\p{L})")
+_CLAUSE = regex.compile(
+    r"[;:]\s|,?\s(?=(?:but|while|whereas|because|since|so that|which means|and then|therefore|however|otherwise)\s)|,\s"
+)
+
+
+_ABBREVIATION = regex.compile(r"(?<!\p{L})(?:e\.?g|i\.?e|z\.?\s?B|d\.?\s?h)\.,?\s*$", regex.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, bullet, clause or block of code at ``start:end`` of a normalised text."""
+
+    text: str
+    start: int
+    end: int
+    is_code: bool = False
+
+
+def statements(source: Normalised) -> list[Statement]:
+    """The statements of ``source`` in order; together they cover every word of it.
+
+    Lines that wrap are joined, bullets and semicolons separate, neighbouring lines of code stay together, and a
+    sentence of more than 45 words is cut at a clause, so that no encoder truncates it.
+    """
+    found: list[Statement] = []
+    for start, end, is_code in _blocks(source):
+        if is_code:
+            found.extend(_pieces(source.text, start, end, True))
+            continue
+        for left, right in _sentences(source.text, start, end):
+            found.extend(_pieces(source.text, left, right, False))
+    return found
+
+
+def _blocks(source: Normalised) -> list[tuple[int, int, bool]]:
+    """Paragraphs of prose and runs of code lines as (start, end, is code)."""
+    text = source.text
+    blocks: list[tuple[int, int, bool]] = []
+    position, code_lines, open_line = 0, 0, False
+    for line in text.splitlines(keepends=True):
+        start, position = position, position + len(line)
+        if not line.strip():
+            open_line = False
+            continue
+        in_fence = "\n" not in line.strip() and any(a <= start and position - 1 <= b for a, b in source.code)
+        is_code = in_fence or bool(_CODE_LINE.match(line))
+        bullet = None if is_code else _BULLET.match(line)
+        start += bullet.end() if bullet else 0
+        wraps = open_line and not bullet and line.lstrip()[:1].islower()
+        if blocks and is_code and blocks[-1][2] and code_lines < _CODE_BLOCK_LINES:
+            blocks[-1] = (blocks[-1][0], position, True)
+            code_lines += 1
+        elif blocks and not is_code and not blocks[-1][2] and wraps:
+            blocks[-1] = (blocks[-1][0], position, False)
+        else:
+            blocks.append((start, position, is_code))
+            code_lines = 1
+        open_line = not is_code and line.rstrip()[-1] not in ".!?:;"
+    return blocks
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Sentence spans of a paragraph; dots inside identifiers and numbers never end one."""
+    part = text[start:end].replace("\n", " ")
+    cuts = {match.end() for match in _SQUEEZED.finditer(part)}
+    cuts |= {match.end() for match in regex.finditer(r";\s", part) if _both_sides_say_something(part, match.end())}
+    dots = {match.start() for match in _DOT_IN_CODE.finditer(part) if match.end() not in cuts}
+    masked = "".join("_" if i in dots else char for i, char in enumerate(part))
+    cuts |= {boundary["end_index"] for boundary in get_sentence_boundaries("en", masked)}
+    cuts -= {cut for cut in cuts if _ABBREVIATION.search(part[:cut])}
+    spans, left = [], 0
+    for cut in sorted(cuts | {len(part)}):
+        if part[left:cut].strip():
+            spans.append((start + left, start + cut))
+        left = cut
+    return spans
+
+
+def _both_sides_say_something(part: str, cut: int) -> bool:
+    """Whether a semicolon separates clauses; between terms it is only a comma."""
+    left = regex.split(r"[;.]\s", part[: cut - 1])[-1]
+    right = regex.split(r"[;.](?:\s|$)", part[cut:])[0]
+    return len(left.split()) >= 4 and len(right.split()) >= 4
+
+
+def _pieces(text: str, start: int, end: int, is_code: bool) -> list[Statement]:
+    """One statement, or several if it has more than ``MAX_WORDS`` words."""
+    words = [(start + word.start, start + word.end) for word in tokenise(text[start:end])]
+    if not words:
+        return []
+    cuts = [start]
+    first = 0
+    while len(words) - first > MAX_WORDS:
+        early, late = words[first + MAX_WORDS // 3][0], words[first + MAX_WORDS - 1][1]
+        clauses = [early + match.end() for match in _CLAUSE.finditer(text[early:late])]
+        cuts.append(clauses[-1] if clauses else late)
+        while first < len(words) and words[first][0] < cuts[-1]:
+            first += 1
+    found = []
+    for left, right in zip(cuts, [*cuts[1:], end], strict=True):
+        piece = text[left:right]
+        left += len(piece) - len(piece.lstrip())
+        found.append(Statement(piece.strip(), left, left + len(piece.strip()), is_code))
+    return found
