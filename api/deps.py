@@ -201,7 +201,9 @@ def _if_match(if_match: Annotated[str | None, Header(max_length=100, description
 IfMatch = Annotated[int, Depends(_if_match)]
 
 
-def own(session: Session, model: type[_Row], row_id: Any, principal: Principal, what: str, *, lock: bool = False) -> _Row:
+def own(
+    session: Session, model: type[_Row], row_id: Any, principal: Principal, what: str, *, lock: bool = False
+) -> _Row:
     """The row, if it belongs to the sender's organisation.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, func
+from sqlalchemy import Connection, Engine, Float, cast, create_engine, event, extract, func
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import literal
@@ -49,7 +49,9 @@ class Database:
 
     def now(self) -> ColumnElement[float]:
         """The clock that leases are compared with: the server's on PostgreSQL, this host's on SQLite."""
-        return literal(time.time()) if self.is_sqlite else func.extract("epoch", func.clock_timestamp())
+        if self.is_sqlite:
+            return literal(time.time())
+        return cast(extract("epoch", func.clock_timestamp()), Float(53))
 
     def close(self) -> None:
         """Close all idle connections."""

@@ -1,0 +1,77 @@
+"""The application: services, layers and routes put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from limits import parse
+from limits.storage import storage_from_string
+from limits.strategies import MovingWindowRateLimiter
+from prometheus_client import CollectorRegistry
+from prometheus_fastapi_instrumentator import Instrumentator
+from starlette.middleware.cors import CORSMiddleware
+
+from api import problems, routes
+from api.auth import Secrets
+from api.db import Database
+from api.deps import Services
+from api.middleware import BodyLimit, Outer
+from api.scoring import Scorer, ScorerBox, load_scorer
+from api.settings import Settings
+
+_ABOUT = """Grades written short answers with rubrics, the same way each time.
+
+Send an API key as `Authorization: Bearer gk_…`. Errors are problem documents with a stable `code`. A request with
+an `Idempotency-Key` can be sent again safely. Resources with an `ETag` are changed with `If-Match`."""
+
+
+def create_services(settings: Settings, scorer: Scorer | None = None) -> Services:
+    """What an application of these settings needs; ``scorer`` replaces the library's grader."""
+    return Services(
+        settings=settings,
+        db=Database(settings.database_url),
+        secrets=Secrets(settings.resolve_pepper()),
+        scorer=ScorerBox((lambda: scorer) if scorer is not None else (lambda: load_scorer(settings))),
+        limiter=MovingWindowRateLimiter(storage_from_string(settings.rate_storage)),
+        rate=parse(settings.rate_limit),
+    )
+
+
+def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -> FastAPI:
+    """The ASGI application.
+
+    Args:
+        settings: Deployment settings; from the environment if not given.
+        scorer: Replaces the library's grader, for tests.
+    """
+    settings = settings or Settings()
+    svc = create_services(settings, scorer)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        svc.db.close()
+
+    app = FastAPI(
+        title="Short-answer grader",
+        version="1",
+        description=_ABOUT,
+        lifespan=lifespan,
+        strict_content_type=True,
+    )
+    app.state.services = svc
+    problems.install(app)
+    routes.install(app)
+    registry = CollectorRegistry()
+    Instrumentator(registry=registry, excluded_handlers=["/metrics"]).instrument(app).expose(
+        app, include_in_schema=False
+    )
+    app.add_middleware(BodyLimit, limit=settings.body_limit, seconds=settings.body_seconds)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["*"], allow_headers=["*"]
+        )
+    app.add_middleware(Outer)
+    return app

@@ -1,0 +1,176 @@
+"""Items of an organisation: stored in versions, looked up by role, linted, packed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import ValidationError
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from api.auth import Principal
+from api.db.models import Exam, ExamItem, ItemRow, ItemVersion
+from api.problems import Problem
+from grader.rubric import Item
+
+Use = Literal["practice", "exam"]
+
+
+@lru_cache(maxsize=512)
+def _parsed(_: str, text: str) -> Item:
+    return Item.model_validate_json(text)
+
+
+def parse_content(content: Mapping[str, Any]) -> Item:
+    """The item of a JSON object.
+
+    Raises:
+        Problem: It is not acceptable; every finding has its field.
+    """
+    try:
+        return Item.model_validate(content)
+    except ValidationError as error:
+        found = [(".".join(map(str, one["loc"])) or "item", str(one["msg"])) for one in error.errors()[:100]]
+        raise Problem("invalid-rubric", f"{error.error_count()} problems in the rubric", found) from None
+
+
+def dump(item: Item, version: int) -> dict[str, Any]:
+    """The item as a JSON object that names ``version``."""
+    return {**item.model_dump(mode="json"), "version": version}
+
+
+def row_of(session: Session, principal: Principal, slug: str, *, lock: bool = False) -> ItemRow:
+    """The item's row.
+
+    Raises:
+        Problem: The organisation has no such item.
+    """
+    query = select(ItemRow).where(ItemRow.org_id == principal.org_id, ItemRow.slug == slug)
+    row = session.scalar(query.with_for_update() if lock else query)
+    if row is None or row.deleted_at is not None:
+        raise Problem("not-found", f"no item '{slug}'")
+    return row
+
+
+def content_of(session: Session, item_id: str, version: int) -> Item:
+    """The item as it stands in one version.
+
+    Raises:
+        Problem: There is no such version.
+    """
+    found = session.get(ItemVersion, (item_id, version))
+    if found is None:
+        raise Problem("not-found", f"the item has no version {version}")
+    return _parsed(found.content_hash, json.dumps(found.content, sort_keys=True))
+
+
+def locked_for_candidates(session: Session, row: ItemRow) -> bool:
+    """Whether candidates may not practise with the item: it is an exam's that is not released."""
+    if row.use == "practice":
+        return False
+    exams = session.scalars(
+        select(Exam.released_at).join(ExamItem, ExamItem.exam_id == Exam.id).where(ExamItem.item_id == row.id)
+    ).all()
+    return not exams or any(released is None for released in exams)
+
+
+def usable(session: Session, principal: Principal, slug: str, version: int | None) -> tuple[ItemRow, Item]:
+    """The item for scoring or reading by the sender.
+
+    Raises:
+        Problem: There is none, or a candidate asks for an item of an exam that is not released.
+    """
+    row = row_of(session, principal, slug)
+    if not principal.staff and locked_for_candidates(session, row):
+        raise Problem("exam-item-locked", "this item belongs to an exam whose results are not released")
+    return row, content_of(session, row.id, version or row.version)
+
+
+def add_item(session: Session, org_id: str, actor: str, item: Item, use: str, version: int = 1) -> ItemRow:
+    """Store a new item.
+
+    Raises:
+        Problem: The organisation has (or had) an item of this id.
+    """
+    if session.scalar(select(ItemRow.id).where(ItemRow.org_id == org_id, ItemRow.slug == item.id)):
+        raise Problem("duplicate", f"there is or was an item '{item.id}'; allowed: another id, or a new version")
+    row = ItemRow(org_id=org_id, slug=item.id, use=use, version=version)
+    session.add(row)
+    session.flush()
+    _add_version(session, row, actor, item, version)
+    return row
+
+
+def add_version(session: Session, row: ItemRow, actor: str, item: Item) -> None:
+    """Store the next version of an item; exams keep the version they are graded with.
+
+    Raises:
+        Problem: The content has another id, or equals the current version.
+    """
+    if item.id != row.slug:
+        raise Problem("invalid", f"the content has the id '{item.id}', the item is '{row.slug}'")
+    if dump(content_of(session, row.id, row.version), 0) == dump(item, 0):
+        raise Problem("conflict", f"the content equals version {row.version}; nothing was stored")
+    row.version += 1
+    _add_version(session, row, actor, item, row.version)
+
+
+def _add_version(session: Session, row: ItemRow, actor: str, item: Item, version: int) -> None:
+    content = dump(item, version)
+    session.add(
+        ItemVersion(
+            item_id=row.id,
+            version=version,
+            org_id=row.org_id,
+            content=content,
+            content_hash=Item.model_validate(content).content_hash,
+            created_by=actor,
+        )
+    )
+    session.flush()
+
+
+def in_exams(session: Session, row: ItemRow) -> int:
+    """Number of exams that hold the item."""
+    query = select(func.count()).select_from(ExamItem).where(ExamItem.item_id == row.id)
+    return int(session.scalar(query) or 0)
+
+
+def take_for_exam(session: Session, row: ItemRow) -> None:
+    """Move an item from practice to exams."""
+    session.execute(update(ItemRow).where(ItemRow.id == row.id).values(use="exam", revision=ItemRow.revision + 1))
+    session.refresh(row)
+
+
+def seed(session: Session, org_id: str, items: Iterable[Item]) -> int:
+    """Give a new organisation the items of a bank for practice; returns their number."""
+    count = 0
+    for item in items:
+        add_item(session, org_id, "system", item, "practice", item.version)
+        count += 1
+    return count
+
+
+def findings(item: Item) -> list[tuple[str, str, str]]:
+    """Code, field and message of what an author should look at in a valid rubric."""
+    found = []
+    if not item.misconceptions:
+        found.append(("no-misconceptions", "misconceptions", "no false belief is listed, so none can be named"))
+    if not item.find_out:
+        found.append(
+            ("no-find-out", "find_out", "an honest 'I don't know' with a way to find out cannot earn its credit")
+        )
+    for name, component in item.components.items():
+        if component.hint is None:
+            found.append(("no-hint", f"components.{name}.hint", "candidates get no hint for this part"))
+        for at, element in enumerate(component.elements):
+            if len(element.key_statements) < 3:
+                where = f"components.{name}.elements.{at}.key_statements"
+                found.append(
+                    ("few-key-statements", where, "fewer than 3 accepted wordings: right answers may be missed")
+                )
+    waived = {waiver.code for waiver in item.lint_waivers}
+    return [one for one in found if one[0] not in waived]

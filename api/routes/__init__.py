@@ -1,0 +1,21 @@
+"""Request handlers, one file a resource."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI
+
+from api.problems import documented
+from api.routes import accounts, items, score, system
+
+_V1: tuple[APIRouter, ...] = (score.router, items.router, accounts.router)
+
+
+def install(app: FastAPI) -> None:
+    """Add every route to ``app``."""
+    app.include_router(system.router)
+    for router in _V1:
+        app.include_router(
+            router,
+            prefix="/v1",
+            responses=documented(400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 428, 429, 503),
+        )

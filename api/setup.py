@@ -1,0 +1,32 @@
+"""First steps of an installation: an organisation with the bank and an administrator's key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from api import items
+from api.auth import Secrets, create_key
+from api.db import Database
+from api.db.models import Organisation
+from grader.rubric import Item
+
+
+def create_organisation(db: Database, hashes: Secrets, name: str, bank: Iterable[Item]) -> tuple[str, str]:
+    """Id of a new organisation and the key of its administrator, which is shown this once."""
+    with db.write() as session:
+        organisation = Organisation(name=name)
+        session.add(organisation)
+        session.flush()
+        items.seed(session, organisation.id, bank)
+        _, key = create_key(session, hashes, org_id=organisation.id, role="admin", label="first key")
+        return organisation.id, key
+
+
+def first_key(db: Database, hashes: Secrets, bank: Iterable[Item]) -> str | None:
+    """The administrator's key of a new installation, ``None`` when there is an organisation already."""
+    with db.read() as session:
+        if session.scalar(select(Organisation.id).limit(1)):
+            return None
+    return create_organisation(db, hashes, "School", bank)[1]

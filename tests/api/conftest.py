@@ -1,0 +1,149 @@
+"""Fixtures of the service's tests: an application on a fresh SQLite file, with a scorer without weights."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.app import create_app
+from api.auth import create_key
+from api.db import upgrade
+from api.settings import Settings
+from api.setup import create_organisation
+from grader.encoder import HashEncoder
+from grader.grading import Grader
+from grader.rubric import Item
+
+SECRET = "the accepted wording of the cache key that nobody may see"
+
+
+def make_content(slug: str = "caching", **changes: Any) -> dict[str, Any]:
+    """A small item as JSON."""
+    base: dict[str, Any] = {
+        "id": slug,
+        "prompt": f"What does a cache do ({slug})?",
+        "reference_answer": f"A cache keeps results for later use. {SECRET} reference.",
+        "scale": {"max": 5, "step": 0.5},
+        "components": {
+            "definition": {
+                "weight": 3,
+                "hint": "Think of a cupboard.",
+                "elements": [
+                    {"id": "keeps", "key_statements": ["It keeps results for later use.", f"{SECRET} one"]},
+                ],
+            },
+            "reason": {
+                "weight": 2,
+                "elements": [
+                    {"id": "saves", "key_statements": ["Computing again would take longer.", f"{SECRET} two"]},
+                ],
+            },
+        },
+        "misconceptions": [
+            {
+                "id": "ram",
+                "statements": [f"{SECRET} misconception"],
+                "penalty": 1,
+                "feedback": "A cache is no main memory.",
+            }
+        ],
+    }
+    return {**base, **changes}
+
+
+@pytest.fixture
+def content() -> Callable[..., dict[str, Any]]:
+    return make_content
+
+
+@pytest.fixture(scope="session")
+def scorer() -> Grader:
+    return Grader(HashEncoder())
+
+
+@dataclass
+class Service:
+    """An application with one organisation."""
+
+    settings: Settings
+    client: TestClient
+    org_id: str
+    admin: dict[str, str]
+    teacher: dict[str, str]
+    candidate: dict[str, str]
+    candidate_id: str
+
+    def key(
+        self, role: str, org_id: str | None = None, candidate_id: str | None = None
+    ) -> tuple[dict[str, str], str | None]:
+        svc = self.client.app.state.services  # type: ignore[attr-defined]
+        with svc.db.write() as session:
+            row, text = create_key(
+                session, svc.secrets, org_id=org_id or self.org_id, role=role, label="t", candidate_id=candidate_id
+            )
+            return {"Authorization": f"Bearer {text}"}, row.candidate_id
+
+    def other(self) -> Service:
+        """A second organisation on the same application."""
+        svc = self.client.app.state.services  # type: ignore[attr-defined]
+        org_id, key = create_organisation(svc.db, svc.secrets, "Other", [])
+        made = Service(self.settings, self.client, org_id, {"Authorization": f"Bearer {key}"}, {}, {}, "")
+        made.teacher = made.key("teacher")[0]
+        made.candidate, found = made.key("candidate")
+        made.candidate_id = found or ""
+        return made
+
+
+def build(settings: Settings, scorer: Grader) -> Service:
+    upgrade(settings.database_url)
+    app = create_app(settings, scorer)
+    svc = app.state.services
+    bank = [Item.model_validate(make_content("practice-one")), Item.model_validate(make_content("practice-two"))]
+    org_id, key = create_organisation(svc.db, svc.secrets, "School", bank)
+    client = TestClient(app, raise_server_exceptions=False)
+    made = Service(settings, client, org_id, {"Authorization": f"Bearer {key}"}, {}, {}, "")
+    made.teacher = made.key("teacher")[0]
+    made.candidate, found = made.key("candidate")
+    made.candidate_id = found or ""
+    return made
+
+
+def settings_for(path: Path, **changes: Any) -> Settings:
+    values: dict[str, Any] = {
+        "database_url": f"sqlite:///{path / 'test.db'}",
+        "pepper": "p" * 32,
+        "rate_limit": "1000000/minute",
+        "encoder": "hash",
+        "chunk_size": 7,
+        "poll_seconds": 0.02,
+        "stream_seconds": 0.3,
+    }
+    return Settings(**{**values, **changes})
+
+
+@pytest.fixture
+def make_service(tmp_path: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+    made: list[Service] = []
+    numbers = itertools.count()
+
+    def make(**changes: Any) -> Service:
+        folder = tmp_path / str(next(numbers))
+        folder.mkdir()
+        made.append(build(settings_for(folder, **changes), scorer))
+        made[-1].client.__enter__()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def service(make_service: Callable[..., Service]) -> Service:
+    return make_service()
