@@ -250,6 +250,7 @@ class Mark(Base):
     review: Mapped[str] = mapped_column(default="none")
     doubt: Mapped[float] = mapped_column(default=0.0)
     signature: Mapped[str] = mapped_column(Text)
+    comment: Mapped[str | None] = mapped_column(Text)
     revision: Mapped[int] = mapped_column(default=1)
     graded_at: Mapped[float] = mapped_column(default=time.time)
 

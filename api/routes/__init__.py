@@ -5,9 +5,20 @@ from __future__ import annotations
 from fastapi import APIRouter, FastAPI
 
 from api.problems import documented
-from api.routes import accounts, items, score, system
+from api.routes import accounts, exams, exports, items, jobs, regrades, results, reviews, score, system, uploads
 
-_V1: tuple[APIRouter, ...] = (score.router, items.router, accounts.router)
+_V1: tuple[APIRouter, ...] = (
+    score.router,
+    items.router,
+    exams.router,
+    uploads.router,
+    jobs.router,
+    results.router,
+    reviews.router,
+    regrades.router,
+    exports.router,
+    accounts.router,
+)
 
 
 def install(app: FastAPI) -> None:

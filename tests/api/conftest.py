@@ -16,6 +16,7 @@ from api.auth import create_key
 from api.db import upgrade
 from api.settings import Settings
 from api.setup import create_organisation
+from api.worker import Worker
 from grader.encoder import HashEncoder
 from grader.grading import Grader
 from grader.rubric import Item
@@ -88,6 +89,55 @@ class Service:
                 session, svc.secrets, org_id=org_id or self.org_id, role=role, label="t", candidate_id=candidate_id
             )
             return {"Authorization": f"Bearer {text}"}, row.candidate_id
+
+    def call(
+        self, method: str, path: str, json: Any = None, *, etag: int | None = None, who: str = "teacher", **more: Any
+    ) -> Any:
+        """Send a request as one of the roles; fails on any error."""
+        head = dict(getattr(self, who))
+        if etag is not None:
+            head["If-Match"] = f'"{etag}"'
+        answer = self.client.request(method, f"/v1{path}", json=json, headers=head, **more)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    def exam(self, slugs: tuple[str, ...] = ("practice-one", "practice-two"), **more: Any) -> dict[str, Any]:
+        """A new exam of the bank's items."""
+        body = {"title": "Test", "items": [{"item": slug} for slug in slugs], "take_from_practice": True, **more}
+        made: dict[str, Any] = self.call("POST", "/exams", body)
+        return made
+
+    def answer(self, exam_id: str, texts: dict[str, dict[str, str]]) -> dict[str, Any]:
+        """Store answers: candidate to item to text."""
+        answers = [
+            {"candidate": who, "item": item, "response": text}
+            for who, own in texts.items()
+            for item, text in own.items()
+        ]
+        stored: dict[str, Any] = self.call("POST", f"/exams/{exam_id}/answers", {"answers": answers})
+        return stored
+
+    def work(self) -> int:
+        """Grade until nothing is left; returns the number of chunks."""
+        svc = self.client.app.state.services  # type: ignore[attr-defined]
+        worker = Worker(self.settings, svc.db, svc.scorer.get(), "test:1:1")
+        count = 0
+        while worker.step():
+            count += 1
+        return count
+
+    def graded(self, people: int = 4) -> dict[str, Any]:
+        """An exam of two items, answered and graded."""
+        exam = self.exam()
+        good = "It keeps results for later use. Computing again would take longer."
+        texts = {
+            f"{n:04}": {"practice-one": good if n % 2 else "bananas and wood", "practice-two": f"It keeps {n} results."}
+            for n in range(people)
+        }
+        self.answer(exam["id"], texts)
+        self.call("POST", f"/exams/{exam['id']}/grade")
+        self.work()
+        return exam
 
     def other(self) -> Service:
         """A second organisation on the same application."""

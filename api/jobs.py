@@ -1,0 +1,117 @@
+"""Durable jobs: chunks with a lease, each graded and stored in one transaction.
+
+A worker that dies leaves an expired lease behind and another one does the chunk again; marks are stored together
+with the chunk's state, so each answer gets exactly one whatever dies when.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from sqlalchemy import exists, select, update
+from sqlalchemy.orm import Session
+
+from api.db import Database
+from api.db.models import Chunk, Job
+
+Store = Callable[[Session, Chunk, Job], None]
+
+
+def owner_name() -> str:
+    """Host, process and thread, as leases name them."""
+    return f"{socket.gethostname()[:80]}:{os.getpid()}:{threading.get_ident()}"
+
+
+def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None:
+    """The next free chunk of an active job, now leased to ``owner``; ``None`` when there is none."""
+    free = (
+        select(Chunk.id)
+        .join(Job, Job.id == Chunk.job_id)
+        .where(Job.state == "active", Chunk.state == "pending", Chunk.lease_until < db.now())
+        .order_by(Chunk.id)
+        .limit(1)
+    )
+    with db.read() as session:
+        if session.scalar(free) is None:
+            return None
+    with db.write() as session:
+        chunk_id = session.scalar(free.with_for_update(skip_locked=True, of=Chunk))
+        chunk = session.get(Chunk, chunk_id) if chunk_id else None
+        if chunk is not None and chunk.attempts < attempts:
+            session.execute(
+                update(Chunk)
+                .where(Chunk.id == chunk_id)
+                .values(owner=owner, lease_until=db.now() + lease, attempts=Chunk.attempts + 1)
+                .execution_options(synchronize_session=False)
+            )
+            return chunk
+    if chunk is not None:
+        fail(db, chunk, chunk.owner, attempts, "workers died on it")
+    return None
+
+
+def renew(db: Database, chunk: Chunk, owner: str, lease: float) -> None:
+    """Keep a chunk that takes long."""
+    query = update(Chunk).where(Chunk.id == chunk.id, Chunk.owner == owner, Chunk.state == "pending")
+    with db.write() as session:
+        session.execute(query.values(lease_until=db.now() + lease))
+
+
+def finish(db: Database, chunk: Chunk, owner: str, store: Store) -> bool:
+    """Store a chunk's marks and its state together; ``False`` when it is another worker's by now or cancelled."""
+    with db.write() as session:
+        job = session.get_one(Job, chunk.job_id, with_for_update=True)
+        row = session.get_one(Chunk, chunk.id, with_for_update=True)
+        if row.owner != owner or row.state != "pending" or job.state == "cancelled":
+            return False
+        store(session, row, job)
+        row.state = "done"
+        _settle(session, job)
+        return True
+
+
+def fail(db: Database, chunk: Chunk, owner: str | None, attempts: int, reason: str) -> None:
+    """Give a chunk back for another try, or give it up after ``attempts``."""
+    with db.write() as session:
+        job = session.get_one(Job, chunk.job_id, with_for_update=True)
+        row = session.get_one(Chunk, chunk.id, with_for_update=True)
+        if row.owner != owner or row.state != "pending":
+            return
+        row.error, row.lease_until = reason[:500], 0.0
+        if row.attempts >= attempts:
+            row.state, job.error = "failed", reason[:500]
+            _settle(session, job)
+
+
+def _settle(session: Session, job: Job) -> None:
+    session.flush()
+    if job.state in ("active", "paused") and not session.scalar(
+        select(exists().where(Chunk.job_id == job.id, Chunk.state == "pending"))
+    ):
+        failed = session.scalar(select(exists().where(Chunk.job_id == job.id, Chunk.state == "failed")))
+        job.state, job.finished_at = ("failed" if failed else "done"), time.time()
+
+
+def free_dead(db: Database) -> None:
+    """End the leases of processes of this host that are no more, so that a restart goes on at once."""
+    host = owner_name().rsplit(":", 2)[0]
+    with db.write() as session:
+        query = select(Chunk).where(Chunk.state == "pending", Chunk.lease_until > 0, Chunk.owner.startswith(host + ":"))
+        for chunk in session.scalars(query):
+            pid = int((chunk.owner or "::").rsplit(":", 2)[1] or 0)
+            if pid != os.getpid() and not _alive(pid):
+                chunk.lease_until = 0.0
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
