@@ -5,7 +5,21 @@ from __future__ import annotations
 from fastapi import APIRouter, FastAPI
 
 from api.problems import documented
-from api.routes import accounts, exams, exports, items, jobs, regrades, results, reviews, score, system, uploads
+from api.routes import (
+    accounts,
+    candidates,
+    exams,
+    exports,
+    items,
+    jobs,
+    mine,
+    regrades,
+    results,
+    reviews,
+    score,
+    system,
+    uploads,
+)
 
 _V1: tuple[APIRouter, ...] = (
     score.router,
@@ -17,6 +31,8 @@ _V1: tuple[APIRouter, ...] = (
     reviews.router,
     regrades.router,
     exports.router,
+    mine.router,
+    candidates.router,
     accounts.router,
 )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from starlette.testclient import TestClient
 
 from api.app import create_app
@@ -61,6 +63,14 @@ def make_content(slug: str = "caching", **changes: Any) -> dict[str, Any]:
 @pytest.fixture
 def content() -> Callable[..., dict[str, Any]]:
     return make_content
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """No request log in the output of failing tests; the test of the log sets its own level."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50), cache_logger_on_first_use=False)
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +161,7 @@ class Service:
 
 
 def build(settings: Settings, scorer: Grader) -> Service:
-    upgrade(settings.database_url)
+    """An application on the prepared database of the settings, with one organisation."""
     app = create_app(settings, scorer)
     svc = app.state.services
     bank = [Item.model_validate(make_content("practice-one")), Item.model_validate(make_content("practice-two"))]
@@ -162,6 +172,14 @@ def build(settings: Settings, scorer: Grader) -> Service:
     made.candidate, found = made.key("candidate")
     made.candidate_id = found or ""
     return made
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables and nothing in them."""
+    path = tmp_path_factory.mktemp("template") / "empty.db"
+    upgrade(f"sqlite:///{path}")
+    return path
 
 
 def settings_for(path: Path, **changes: Any) -> Settings:
@@ -178,13 +196,14 @@ def settings_for(path: Path, **changes: Any) -> Settings:
 
 
 @pytest.fixture
-def make_service(tmp_path: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+def make_service(tmp_path: Path, empty_database: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
     made: list[Service] = []
     numbers = itertools.count()
 
     def make(**changes: Any) -> Service:
         folder = tmp_path / str(next(numbers))
         folder.mkdir()
+        shutil.copy(empty_database, folder / "test.db")
         made.append(build(settings_for(folder, **changes), scorer))
         made[-1].client.__enter__()
         return made[-1]
