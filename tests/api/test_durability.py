@@ -1,0 +1,136 @@
+"""kill -9 at any moment: nothing is lost, nothing is stored twice; also two workers on one job."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+from sqlalchemy import func, select
+
+from api.db.models import Answer, Mark, MarkEvent
+from api.worker import run_worker
+
+_SCRIPT = textwrap.dedent(
+    """
+    import sys, threading, time
+    from api.settings import Settings
+    from api.worker import run_worker
+    from grader.encoder import HashEncoder
+    from grader.grading import Grader
+
+    class Slow:
+        def __init__(self):
+            self.inner = Grader(HashEncoder())
+
+        def grade_many(self, item, responses, *, language="en"):
+            time.sleep(0.02)
+            return self.inner.grade_many(item, responses, language=language)
+
+    scorer = Slow()
+    print("ready", flush=True)
+    run_worker(Settings.model_validate_json(sys.argv[1]), threading.Event(), scorer)
+    """
+)
+
+
+def start_worker(settings):
+    text = settings.model_dump_json(exclude={"pepper"})
+    return subprocess.Popen([sys.executable, "-c", _SCRIPT, text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def prepare(service, people):
+    exam = service.exam()
+    texts = {
+        f"{n:04}": {"practice-one": f"It keeps {n} results.", "practice-two": f"Later use {n}."} for n in range(people)
+    }
+    service.answer(exam["id"], texts)
+    return exam, service.call("POST", f"/exams/{exam['id']}/grade")
+
+
+def check_exactly_one(service, exam, expected):
+    with service.client.app.state.services.db.read() as session:
+        answers = session.scalar(select(func.count()).select_from(Answer).where(Answer.exam_id == exam["id"]))
+        marked = session.scalar(select(func.count()).select_from(Mark).where(Mark.exam_id == exam["id"]))
+        events = session.scalar(select(func.count()).select_from(MarkEvent).where(MarkEvent.org_id == service.org_id))
+    assert answers == marked == events == expected
+
+
+def kill_and_resume(service, kills, people, seed):
+    exam, job = prepare(service, people)
+    chance = random.Random(seed)
+    done = 0
+    for _ in range(kills):
+        process = start_worker(service.settings)
+        try:
+            process.stdout.readline()
+            time.sleep(chance.uniform(0.0, 0.35))
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(10)
+            process.stdout.close()
+        now = service.call("GET", f"/jobs/{job['id']}")["done"]
+        assert now >= done
+        done = now
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=run_worker, args=(service.settings, stop, service.client.app.state.services.scorer.get())
+    )
+    thread.start()
+    deadline = time.monotonic() + 60
+    while service.call("GET", f"/jobs/{job['id']}")["state"] == "active" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    stop.set()
+    thread.join(10)
+    assert service.call("GET", f"/jobs/{job['id']}")["state"] == "done"
+    check_exactly_one(service, exam, people * 2)
+    return done
+
+
+def test_kill_twice(make_service):
+    kill_and_resume(make_service(max_attempts=100, chunk_size=5), 2, 60, 1)
+
+
+@pytest.mark.slow
+def test_kill_twenty_times(make_service):
+    service = make_service(max_attempts=100, chunk_size=3)
+    progress = kill_and_resume(service, 20, 400, 2)
+    assert progress > 0
+
+
+@pytest.mark.slow
+def test_kill_twenty_times_on_postgresql(postgres_service):
+    service = postgres_service(max_attempts=100, chunk_size=3)
+    progress = kill_and_resume(service, 20, 400, 3)
+    assert progress > 0
+
+
+def share(service):
+    exam, job = prepare(service, 60)
+    stop = threading.Event()
+    scorer = service.client.app.state.services.scorer.get()
+    threads = [threading.Thread(target=run_worker, args=(service.settings, stop, scorer)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 40
+    while service.call("GET", f"/jobs/{job['id']}")["state"] == "active" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+    assert service.call("GET", f"/jobs/{job['id']}")["state"] == "done"
+    check_exactly_one(service, exam, 120)
+
+
+def test_workers_share_a_job(make_service):
+    share(make_service(chunk_size=3))
+
+
+def test_workers_share_a_job_on_postgresql(postgres_service):
+    share(postgres_service(chunk_size=3))
