@@ -152,25 +152,3 @@ def seed(session: Session, org_id: str, items: Iterable[Item]) -> int:
         add_item(session, org_id, "system", item, "practice", item.version)
         count += 1
     return count
-
-
-def findings(item: Item) -> list[tuple[str, str, str]]:
-    """Code, field and message of what an author should look at in a valid rubric."""
-    found = []
-    if not item.misconceptions:
-        found.append(("no-misconceptions", "misconceptions", "no false belief is listed, so none can be named"))
-    if not item.find_out:
-        found.append(
-            ("no-find-out", "find_out", "an honest 'I don't know' with a way to find out cannot earn its credit")
-        )
-    for name, component in item.components.items():
-        if component.hint is None:
-            found.append(("no-hint", f"components.{name}.hint", "candidates get no hint for this part"))
-        for at, element in enumerate(component.elements):
-            if len(element.key_statements) < 3:
-                where = f"components.{name}.elements.{at}.key_statements"
-                found.append(
-                    ("few-key-statements", where, "fewer than 3 accepted wordings: right answers may be missed")
-                )
-    waived = {waiver.code for waiver in item.lint_waivers}
-    return [one for one in found if one[0] not in waived]

@@ -53,8 +53,12 @@ class ScorerBox:
                 self._scorer = self._load()
             return self._scorer
 
-    def grade(self, item: Item, responses: Sequence[str]) -> list[Score]:
+    def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
         """One mark a response, in order; waits while others score."""
         scorer = self.get()
         with self._turns:
-            return scorer.grade_many(item, responses)
+            return scorer.grade_many(item, responses, language=language)
+
+    def grade(self, item: Item, response: str, *, language: str = "en") -> Score:
+        """The mark of one response."""
+        return self.grade_many(item, [response], language=language)[0]

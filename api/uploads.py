@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from grader.formats.limits import Limits
 from grader.formats.mapping import mapped_cells, propose_mapping
 from grader.formats.sheet import Cell, Sheet
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 
 def limits_of(settings: Settings) -> Limits:
     """The limits on a table."""
@@ -26,6 +29,17 @@ def limits_of(settings: Settings) -> Limits:
         max_columns=settings.max_columns,
         max_cell_chars=settings.max_cell_chars,
     )
+
+
+def scrub(value: Any) -> Any:
+    """The value with half characters, which no database stores, replaced by U+FFFD."""
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [scrub(one) for one in value]
+    if isinstance(value, dict):
+        return {scrub(name): scrub(one) for name, one in value.items()}
+    return value
 
 
 def read(settings: Settings, upload: Upload) -> Sheet:
@@ -50,7 +64,7 @@ def preview(sheet: Sheet, slots: list[exams.Slot]) -> dict[str, Any]:
     """What the table holds and which question seems to be which item."""
     prompts = {slot.slug: slot.item.prompt for slot in slots}
     aliases = {slot.slug: slot.item.aliases for slot in slots}
-    return {
+    found = {
         "layout": sheet.layout,
         "candidate_column": sheet.candidate_column,
         "columns": list(sheet.table.labels),
@@ -78,6 +92,7 @@ def preview(sheet: Sheet, slots: list[exams.Slot]) -> dict[str, Any]:
             for note in (*sheet.table.warnings, *sheet.problems)
         ][:200],
     }
+    return {name: scrub(value) for name, value in found.items()}
 
 
 def apply(
@@ -115,9 +130,12 @@ def apply(
     except InputError as error:
         raise from_library(error, "invalid") from None
     chosen = _choose(cells, attempts)
-    ids = exams.candidates_by_external(session, exam.org_id, [cell.candidate for cell in chosen])
+    ids = exams.candidates_by_external(session, exam.org_id, [scrub(cell.candidate) for cell in chosen])
     exams.enrol(session, exam, ids.values())
-    given = [exams.Given(ids[cell.candidate], by_slug[cell.item_key], cell.response, cell.row) for cell in chosen]
+    given = [
+        exams.Given(ids[scrub(cell.candidate)], by_slug[cell.item_key], scrub(cell.response), cell.row)
+        for cell in chosen
+    ]
     return exams.save_answers(session, exam, given, replace=replace, upload_id=upload.id, actor=actor)
 
 

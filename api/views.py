@@ -59,9 +59,10 @@ class CandidateScore(View):
     signature: str
 
 
-def candidate_score(score: Score, item: Item) -> CandidateScore:
-    """The candidate's view of a mark by ``item``."""
-    safe = score.for_candidate(item.limits.show_key)
+def candidate_score(score: Score, item: Item, show_key: bool | None = None) -> CandidateScore:
+    """The candidate's view of a mark by ``item``; ``show_key`` replaces what the item says."""
+    show = item.limits.show_key if show_key is None else show_key
+    safe = score.for_candidate(show)
     parts = []
     for component in safe.components:
         spans = [element.evidence for element in component.elements if element.evidence and element.credit > 0]
@@ -85,15 +86,13 @@ def candidate_score(score: Score, item: Item) -> CandidateScore:
         pending=safe.referred,
         calculation=list(safe.calculation),
         feedback=safe.feedback,
-        key=shown_key(item),
+        key=shown_key(item) if show else None,
         signature=safe.signature,
     )
 
 
-def shown_key(item: Item) -> dict[str, Any] | None:
-    """The key where the item shows it, else ``None``."""
-    if not item.limits.show_key:
-        return None
+def shown_key(item: Item) -> dict[str, Any]:
+    """Reference answer and accepted wordings, for items that show them."""
     return {
         "reference_answer": item.reference_answer,
         "components": {

@@ -1,10 +1,10 @@
 """Grades written short answers with rubrics, deterministically, without a generative model.
 
-    from grader import Grader, load_bank
+from grader import Grader, load_bank
 
-    bank = load_bank()
-    score = Grader().grade(bank["zero-grad"], "Gradients add up, so they must be cleared.")
-    print(score.score, score.feedback.summary)
+bank = load_bank()
+score = Grader().grade(bank["zero-grad"], "Gradients add up, so they must be cleared.")
+print(score.score, score.feedback.summary)
 """
 
 from grader.bank import Bank, load_bank, load_item

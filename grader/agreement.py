@@ -173,9 +173,7 @@ def adjacent_agreement(human: npt.ArrayLike, machine: npt.ArrayLike, *, step: fl
     return float(np.mean(np.abs(h - m) <= step + _TOLERANCE))
 
 
-def smd(
-    human: npt.ArrayLike, machine: npt.ArrayLike, *, method: Literal["unpooled", "pooled"] = "unpooled"
-) -> float:
+def smd(human: npt.ArrayLike, machine: npt.ArrayLike, *, method: Literal["unpooled", "pooled"] = "unpooled") -> float:
     """Return the standardised mean difference (machine - human) / sd in standard deviations, 0 is no shift.
 
     ``unpooled``, RSMTool's default for human against machine, divides by the human marks' own sd;
@@ -329,9 +327,7 @@ def _ratings(ratings: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray
     try:
         marks = np.asarray(ratings, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"ratings: every row needs the same number of raters, not {ratings!r:.80}"
-        ) from error
+        raise InputError(f"ratings: every row needs the same number of raters, not {ratings!r:.80}") from error
     marks = marks[:, None] if marks.ndim == 1 else marks
     if marks.ndim != 2 or not marks.size:
         raise InputError(f"ratings: shape {marks.shape}, but (responses, raters) is needed")
@@ -719,9 +715,7 @@ def agreement(
     intervals = {}
     if n_boot:
         units = codes if questions > 1 else None
-        intervals = bootstrap_intervals(
-            headline, *arrays, groups=units, n_boot=n_boot, level=level, seed=seed
-        )
+        intervals = bootstrap_intervals(headline, *arrays, groups=units, n_boot=n_boot, level=level, seed=seed)
     return AgreementReport(
         n=len(h),
         questions=questions,

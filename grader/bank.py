@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from grader.rubric import Item, Location
 
 MAX_FILE_BYTES = 1_000_000
 _MAX_DEPTH = 30
+_MAX_VALUES = 20_000
 
 
 class Bank(Mapping[str, Item]):
@@ -78,7 +79,7 @@ def load_bank(*paths: str | os.PathLike[str]) -> Bank:
     items: list[Item] = []
     problems: list[Problem] = []
     origin: dict[str, Path] = {}
-    for path in _rubric_files([Path(path) for path in paths] or [default_rubrics()]):
+    for path in rubric_files([Path(path) for path in paths] or [default_rubrics()]):
         try:
             item = load_item(path)
         except RubricError as error:
@@ -98,7 +99,12 @@ def load_bank(*paths: str | os.PathLike[str]) -> Bank:
     return Bank(items)
 
 
-def _rubric_files(paths: list[Path]) -> Iterator[Path]:
+def rubric_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """The rubric files that ``paths`` name, folders searched recursively, in a fixed order.
+
+    Raises:
+        InputError: A path does not exist, or a folder holds no rubric.
+    """
     for path in paths:
         if path.is_dir():
             found = sorted(found for suffix in ("*.yaml", "*.yml") for found in path.rglob(suffix))
@@ -116,8 +122,11 @@ def load_item(path: str | os.PathLike[str]) -> Item:
 
     Raises:
         RubricError: The file is not acceptable; every problem has its line and field.
+        InputError: There is no such file.
     """
     path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         message = f"file has {size:,} bytes, at most {MAX_FILE_BYTES:,} are allowed"
@@ -131,27 +140,69 @@ def parse_item(content: str | bytes, *, name: str = "<string>") -> Item:
     Raises:
         RubricError: The text is not acceptable; every problem has its line and field.
     """
+    return parse_rubric(content, name=name)[0]
+
+
+def parse_rubric(content: str | bytes, *, name: str = "<string>") -> tuple[Item, Any]:
+    """The item written in ``content`` (YAML) and the round-trip data it came from, for `line_of`.
+
+    Raises:
+        RubricError: The text is not acceptable; every problem has its line and field.
+    """
     data = _parse_yaml(content, name)
     found: list[tuple[Location, str]] = []
     try:
         item = Item.model_validate(data, context={"problems": found})
     except ValidationError as error:
-        problems = [
-            _problem(data, name, detail["loc"], _wording(detail["type"], detail["msg"], detail["input"]))
-            for detail in error.errors(include_url=False)
-        ]
-        raise RubricError(problems) from None
+        details = error.errors(include_url=False)
+        found = [(_place(d["loc"]), _wording(d["type"], d["msg"], d["input"])) for d in details]
+        found += _further_problems(data, details)
     if found:
-        raise RubricError([_problem(data, name, where, what) for where, what in found])
-    return item
+        by_place: dict[Location, str] = {}
+        for where, what in found:
+            by_place.setdefault(where, what)
+        raise RubricError([_problem(data, name, where, what) for where, what in by_place.items()])
+    return item, data
+
+
+def _further_problems(data: Any, details: Sequence[Mapping[str, Any]]) -> list[tuple[Location, str]]:
+    """Contradictions between fields that show when the fields that failed are left out or filled in."""
+    rest = _plain(data)
+    for count, detail in enumerate(details):
+        *parents, last = _place(detail["loc"])
+        node = rest
+        try:
+            for part in parents:
+                node = node[part]
+            if detail["type"] == "missing" or detail["type"].startswith("string_"):
+                node[last] = f"placeholder{count}"
+            elif isinstance(node, dict):
+                del node[last]
+            else:
+                return []
+        except (KeyError, IndexError, TypeError):
+            return []
+    found: list[tuple[Location, str]] = []
+    try:
+        Item.model_validate(rest, context={"problems": found})
+    except ValidationError:
+        return []
+    return found
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _plain(value) for key, value in data.items()}
+    return [_plain(value) for value in data] if isinstance(data, list) else data
 
 
 def _parse_yaml(content: str | bytes, name: str) -> Any:
     if isinstance(content, bytes):
+        raw = content
         try:
-            content = content.decode("utf-8-sig")
+            content = raw.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
+            line = raw[: error.start].count(b"\n") + 1
             raise RubricError([Problem("encoding", "file is not UTF-8", name, line, "")]) from None
     try:
         _refuse_bombs(content, name)
@@ -166,16 +217,22 @@ def _parse_yaml(content: str | bytes, name: str) -> Any:
     except RubricError:
         raise
     except (YAMLError, ValueError, RecursionError) as error:
-        raise RubricError([Problem("yaml", f"not valid YAML: {error}", name, 0, "")]) from None
+        at = getattr(error, "position", None)
+        line = content[:at].count("\n") + 1 if isinstance(at, int) else 0
+        what = str(error).partition("\n")[0]
+        raise RubricError([Problem("yaml", f"not valid YAML: {what}", name, line, "")]) from None
     if not isinstance(data, Mapping):
         raise RubricError([Problem("yaml", "a rubric file holds one mapping of fields", name, 1, "")])
     return data
 
 
 def _refuse_bombs(content: str, name: str) -> None:
-    """Aliases and very deep nesting have no use in a rubric and can exhaust memory."""
+    """Aliases, very deep nesting and very many values have no use in a rubric and can exhaust memory or time."""
     depth = 0
-    for event in YAML(typ="rt").parse(io.StringIO(content)):
+    for count, event in enumerate(YAML(typ="rt").parse(io.StringIO(content))):
+        if count > _MAX_VALUES:
+            line = event.start_mark.line + 1
+            raise RubricError([Problem("yaml-size", f"more than {_MAX_VALUES:,} values", name, line, "")])
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
             line = event.start_mark.line + 1
             raise RubricError([Problem("yaml-alias", "anchors and aliases are not allowed", name, line, "")])
@@ -191,14 +248,21 @@ def _wording(kind: str, message: str, value: Any) -> str:
         return "unknown field; see docs/rubric-format.md for the fields that exist"
     if kind == "missing":
         return "field is missing"
+    if kind == "literal_error" and message.startswith("Input should be 'any' or 'all'"):
+        message = "Input should be 'any', 'all' or a whole number from 1"
     shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{message[0].lower()}{message[1:]}, got {shown}"
 
 
+def _place(where: Location) -> Location:
+    """Where a problem is, without the steps that pydantic adds for unions and validators."""
+    added = ("function-", "literal[", "constrained-")
+    return tuple(part for part in where if not (isinstance(part, str) and part.startswith(added)))
+
+
 def _problem(data: Any, name: str, where: Location, what: str) -> Problem:
-    parts = [part for part in where if not (isinstance(part, str) and part.startswith(("function-", "literal[")))]
-    return Problem("field", what, name, line_of(data, parts), ".".join(map(str, parts)))
+    return Problem("field", what, name, line_of(data, where), ".".join(map(str, where)))
 
 
 def line_of(data: Any, where: Iterable[str | int]) -> int:
@@ -206,7 +270,8 @@ def line_of(data: Any, where: Iterable[str | int]) -> int:
     line, node = 1, data
     for part in where:
         try:
-            position = node.lc.key(part) if isinstance(node, Mapping) else node.lc.item(part)
+            marks: Any = node.lc
+            position = marks.key(part) if isinstance(node, Mapping) else marks.item(part)
             line, node = position[0] + 1, node[part]
         except (AttributeError, KeyError, IndexError, TypeError):
             break

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +114,8 @@ class SentenceTransformerEncoder:
             from sentence_transformers import SentenceTransformer
 
             torch.set_num_threads(threads)
-            self._model: SentenceTransformer = SentenceTransformer(str(path), device="cpu")
+            with _quietly():
+                self._model: SentenceTransformer = SentenceTransformer(str(path), device="cpu")
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot load the encoder '{path}': {error}") from error
         self._model.eval()
@@ -150,6 +153,21 @@ class SentenceTransformerEncoder:
         tokens = output["token_embeddings"].float().numpy()
         pooled = output["sentence_embedding"].float().numpy()
         return np.asarray(tokens, np.float32), _unit(pooled)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bar and remarks that loading weights prints; the caller's settings come back after."""
+    logging: Any = import_module("transformers.utils.logging")
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _equal_lengths(lengths: list[int]) -> Iterator[list[int]]:

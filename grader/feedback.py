@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
+from grader.i18n import mark_for_translation as _
 from grader.i18n import translator
 from grader.rubric import FollowUp, Item
 from grader.score import ComponentScore, ConditionCode, ErrorFound, Feedback, Quoted, Score
@@ -11,10 +13,8 @@ from grader.score import ComponentScore, ConditionCode, ErrorFound, Feedback, Qu
 Translate = Callable[[str], str]
 
 
-def _(message: str) -> str:
-    """Marks a message for extraction; it is translated where it is used."""
-    return message
-
+#: Characters that would steer a terminal, turn the reading direction or cannot be written at all.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 NAMES = {
     "definition": _("definition"),
@@ -118,11 +118,15 @@ def _summary(
     if missing:
         parts.append(translate(_("missing: {names}")).format(names=", ".join(missing)))
     if errors:
-        parts.append(translate(_("one statement is wrong")) if len(errors) == 1 else translate(_("some statements are wrong")))
+        parts.append(
+            translate(_("one statement is wrong")) if len(errors) == 1 else translate(_("some statements are wrong"))
+        )
     return f"{head}; {'; '.join(parts)}." if parts else f"{head}."
 
 
-def next_follow_up(item: Item, components: Sequence[ComponentScore], asked: frozenset[str] = frozenset()) -> FollowUp | None:
+def next_follow_up(
+    item: Item, components: Sequence[ComponentScore], asked: frozenset[str] = frozenset()
+) -> FollowUp | None:
     """The first follow-up not yet asked whose condition holds, or ``None``."""
     met = {component.name for component in components if component.status == "present"}
     for follow_up in item.follow_ups:
@@ -157,7 +161,7 @@ def _entry_lines(entry: Quoted, translate: Translate) -> list[str]:
     name = f"{component_name(entry.component, translate)}: " if entry.component else ""
     lines = [f"  - {name}{entry.text}"]
     if entry.quote:
-        lines.append(f"    \u201c{' '.join(entry.quote.split())}\u201d")
+        lines.append(f"    \u201c{' '.join(_UNSEEN.sub(' ', entry.quote).split())}\u201d")
     if entry.hint:
         lines.append(f"    {translate(_('Hint'))}: {entry.hint}")
     return lines

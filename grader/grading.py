@@ -7,9 +7,10 @@ else (command line, tables, service) calls it, so one answer gets one mark every
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,51 +19,39 @@ from grader.encoder import Encoder, Encoding, SentenceTransformerEncoder
 from grader.errors import InputError
 from grader.evidence.contradiction import Contradiction, contradictions
 from grader.evidence.features import element_keywords, features
-from grader.evidence.keywords import KeywordEvidence, Words
-from grader.evidence.similarity import Alignment, Phrase
+from grader.evidence.keywords import Words
+from grader.evidence.similarity import Phrase
 from grader.feedback import build_feedback
 from grader.index import ItemIndex, build_index
+from grader.judging import errors_found, judge_components, no_components, off_topic, statement_views
+from grader.reading import Reading, counted_statements, read_response
 from grader.rubric import Item
-from grader.score import (
-    ComponentScore,
-    ConditionCode,
-    ElementScore,
-    ErrorFound,
-    Evidence,
-    ReferralReason,
-    Score,
-    StatementView,
-)
-from grader.scoring import Prior, component_credit, load_prior, mark, status
-from grader.screen import HARD_LIMIT, Role, foreign_language, has_dont_know, is_blank, role
-from grader.segment import Statement, statements
+from grader.score import ComponentScore, ConditionCode, ReferralReason, Score
+from grader.scoring import Mark, Prior, load_prior, mark
 from grader.signature import signature
-from grader.spelling import correct
-from grader.text import Normalised, normalise
 from grader.words import table_hash
 
-Floats = NDArray[np.float32]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from grader.calibration import Calibration, Verdict
+    from grader.correction import Representation
+
+Array = NDArray[np.float64]
 
 _CACHED_ITEMS = 256
 _CHUNK = 256
-#: Below this cosine to everything in the item a response is about something else.
-OFF_TOPIC = 0.28
-#: A contradicted or quoted element must have at least this credit to matter.
-_NOTABLE = 0.15
 
 
 @dataclass(slots=True)
-class _Reading:
-    """One response on its way through the pipeline."""
+class _Judged:
+    """One response after the evidence has been weighed, before calibration and feedback."""
 
-    source: Normalised
-    statements: list[Statement]
-    roles: list[Role]
-    condition: ConditionCode | None = None
-    gradable: bool = True
-
-    def chosen(self, *wanted: Role) -> list[int]:
-        return [at for at, found in enumerate(self.roles) if found in wanted]
+    reading: Reading
+    phrases: list[Phrase]
+    components: list[ComponentScore]
+    counted: list[int] = field(default_factory=list)
+    findings: list[Contradiction] = field(default_factory=list)
 
 
 class Grader:
@@ -88,33 +77,79 @@ class Grader:
                 self._encoder = SentenceTransformerEncoder()
         return self._encoder
 
-    def grade(self, item: Item, response: str, *, language: str = "en") -> Score:
+    def grade(
+        self, item: Item, response: str, *, language: str = "en", calibration: Calibration | None = None
+    ) -> Score:
         """The score of one response; `grade_many` with one element."""
-        return self.grade_many(item, [response], language=language)[0]
+        return self.grade_many(item, [response], language=language, calibration=calibration)[0]
 
-    def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
+    def grade_many(
+        self,
+        item: Item,
+        responses: Sequence[str],
+        *,
+        language: str = "en",
+        calibration: Calibration | None = None,
+    ) -> list[Score]:
         """The scores of ``responses``, in order; each is what it would be alone.
 
         Args:
             item: The item.
             responses: What candidates wrote. Any text is acceptable, an empty one too.
             language: Language of the feedback.
+            calibration: Fitted to labelled responses of this item; adds its correction, a confidence and referral.
+
+        Raises:
+            InputError: A response is not text, or the calibration was made for another rubric or scorer.
+        """
+        index = self.index(item)
+        if calibration is None:
+            return [self._score(index, judged, language) for judged in self._judge(index, responses)]
+        calibration.check(item, encoder=self.encoder.signature, prior=self._prior.version)
+        judged = list(self._judge(index, responses))
+        if not judged:
+            return []
+        verdicts = calibration.verdicts(_representation(index, judged))
+        return [
+            self._score(index, one, language, verdict, calibration.name)
+            for one, verdict in zip(judged, verdicts, strict=True)
+        ]
+
+    def grade_frame(
+        self,
+        frame: pd.DataFrame,
+        bank: Mapping[str, Item] | None = None,
+        *,
+        ad_hoc: bool = False,
+        language: str = "en",
+        progress: Callable[[int], None] | None = None,
+    ) -> pd.DataFrame:
+        """A table with its marks, one row a response; see `grader.tables.grade_frame`.
+
+        Args:
+            frame: Long (candidate, item, response), wide (candidate, one column an item) or ad-hoc table.
+            bank: Items by id; the bank that ships if not given.
+            ad_hoc: Whether the table brings its own prompts and reference answers.
+            language: Language of the summaries.
+            progress: Called with the number of rows that were just graded.
+
+        Raises:
+            InputError: The table is not acceptable.
+        """
+        from grader.bank import load_bank
+        from grader.tables import grade_frame
+
+        known = None if ad_hoc else load_bank() if bank is None else bank
+        return grade_frame(frame, known, self, language=language, progress=progress)
+
+    def represent(self, item: Item, responses: Sequence[str]) -> Representation:
+        """What calibration knows of ``responses``: one row each, in order.
 
         Raises:
             InputError: A response is not text.
         """
-        for position, response in enumerate(responses):
-            if not isinstance(response, str):
-                kind = type(response).__name__
-                raise InputError(f"response {position} is {kind}, must be text (use an empty string for no answer)")
         index = self.index(item)
-        scores: list[Score] = []
-        for start in range(0, len(responses), _CHUNK):
-            readings = [_read(response, index) for response in responses[start : start + _CHUNK]]
-            texts = [s.text for reading in readings for s in reading.statements]
-            encodings = dict(zip(texts, self.encoder.encode(texts), strict=True)) if texts else {}
-            scores.extend(self._score(index, reading, encodings, language) for reading in readings)
-        return scores
+        return _representation(index, list(self._judge(index, responses)))
 
     def index(self, item: Item) -> ItemIndex:
         """The prepared item, from a cache keyed by its content."""
@@ -130,226 +165,109 @@ class Grader:
                 self._indices.popitem(last=False)
         return built
 
-    def signature(self, item: Item) -> str:
+    @property
+    def prior_version(self) -> str:
+        """Version and hash of the scorer of elements."""
+        return self._prior.version
+
+    def signature(self, item: Item, calibration: str = "none") -> str:
         """The signature that marks of ``item`` carry."""
-        return signature(item, encoder=self.encoder.signature, prior=self._prior.version, words=table_hash())
+        parts = {"encoder": self.encoder.signature, "prior": self._prior.version, "words": table_hash()}
+        return signature(item, **parts, calibration=calibration)
 
-    def _score(self, index: ItemIndex, reading: _Reading, encodings: dict[str, Encoding], language: str) -> Score:
-        item = index.item
-        texts = [s.text for s in reading.statements]
+    def _judge(self, index: ItemIndex, responses: Sequence[str]) -> Iterator[_Judged]:
+        for position, response in enumerate(responses):
+            if not isinstance(response, str):
+                kind = type(response).__name__
+                raise InputError(f"response {position} is {kind}, must be text (use an empty string for no answer)")
+        for start in range(0, len(responses), _CHUNK):
+            readings = [read_response(response, index) for response in responses[start : start + _CHUNK]]
+            texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
+            encodings = dict(zip(texts, self.encoder.encode(texts), strict=True))
+            for reading in readings:
+                yield self._weigh(index, reading, encodings)
+
+    def _weigh(self, index: ItemIndex, reading: Reading, encodings: Mapping[str, Encoding]) -> _Judged:
+        texts = [statement.text for statement in reading.statements]
         phrases = index.phrases(texts, [encodings[text] for text in texts])
-        counted = _counted(reading)
-        found = errors = None
-        components = _nothing(item)
-        findings: list[Contradiction] = []
-        if counted:
-            chosen = [phrases[at] for at in counted]
-            words = [Words(texts[at], item.language, reading.statements[at].start) for at in counted]
-            keywords = element_keywords(index, words)
-            table, found = features(index, chosen, keywords)
-            credit = self._prior.credits(table)
-            findings = contradictions(index, chosen, found, [reading.roles[at] == "claim" for at in counted])
-            components = _components(index, reading, counted, credit, found, keywords, findings)
-            if reading.condition is None and _off_topic(index, chosen, found, components):
-                reading.condition, components, findings = "off_topic", _nothing(item), []
-        errors = _errors(index, reading, counted, findings)
-        return self._finish(index, reading, components, errors, counted, findings, language)
+        counted = counted_statements(reading)
+        judged = _Judged(reading, phrases, no_components(index.item))
+        if not counted:
+            return judged
+        chosen = [phrases[at] for at in counted]
+        words = [Words(texts[at], index.item.language, reading.statements[at].start) for at in counted]
+        keywords = element_keywords(index, words)
+        table, found = features(index, chosen, keywords)
+        findings = contradictions(index, chosen, found, [reading.roles[at] == "claim" for at in counted])
+        credit = self._prior.credits(table)
+        components = judge_components(index, reading, counted, credit, found, keywords, findings)
+        if reading.condition is None and off_topic(index, chosen, found, components):
+            reading.condition = "off_topic"
+            return judged
+        judged.components, judged.counted, judged.findings = components, counted, findings
+        return judged
 
-    def _finish(
+    def _score(
         self,
         index: ItemIndex,
-        reading: _Reading,
-        components: list[ComponentScore],
-        errors: list[ErrorFound],
-        counted: list[int],
-        findings: list[Contradiction],
+        judged: _Judged,
         language: str,
+        verdict: Verdict | None = None,
+        calibration: str = "none",
     ) -> Score:
-        item = index.item
-        honest = bool(reading.chosen("find_out"))
-        listed = [item.misconceptions[f.misconception] for f in findings if f.misconception is not None]
-        penalties = [m.penalty if m.penalty is not None else item.error_deduction for m in listed if m.cap is None]
-        penalties += [item.error_deduction for f in findings if f.misconception is None]
-        caps = {f"misconception:{m.id}": m.cap for m in listed if m.cap is not None}
-        if reading.condition == "keyword_list":
-            caps["keyword_list"] = item.keyword_list_cap
-        result = mark(
-            item,
-            {component.name: component.points for component in components},
-            error_deduction=max(penalties, default=0.0),
-            caps=caps,
-            honest=honest,
-        )
-        condition = _condition(reading, honest, result.raw, item)
-        score = result.score if reading.gradable else None
+        item, reading = index.item, judged.reading
+        errors = errors_found(index, reading, judged.counted, judged.findings, language)
+        result = _mark(item, judged)
+        condition = _condition(item, reading, result.raw)
         reasons = _referral(item, condition)
+        confidence = None
+        if verdict and reading.gradable and condition in (None, "too_long"):
+            result = result.corrected(verdict.raw)
+            confidence = verdict.confidence
+            reasons = (*reasons, *verdict.reasons)
+        rounded, steps = result.rounded(item.scale)
+        score = rounded if reading.gradable else None
         return Score(
             item=item.id,
             score=score,
             max_score=item.scale.max,
             step=item.scale.step,
             raw=result.raw if reading.gradable else 0.0,
-            components=tuple(components),
+            components=tuple(judged.components),
             errors=tuple(errors),
             condition_code=condition,
+            confidence=confidence,
             referred=bool(reasons),
             referral_reasons=reasons,
-            calculation=result.steps if reading.gradable else (),
-            statements=_views(reading, counted, findings),
-            feedback=build_feedback(item, components, errors, condition, score, language=language),
-            signature=self.signature(item),
+            calculation=steps if reading.gradable else (),
+            statements=statement_views(reading, judged.counted, judged.findings),
+            feedback=build_feedback(item, judged.components, errors, condition, score, language=language),
+            signature=self.signature(item, calibration),
         )
 
 
-def _read(response: str, index: ItemIndex) -> _Reading:
-    """Normalises, screens and segments one response."""
-    item = index.item
-    if len(response) > HARD_LIMIT:
-        return _Reading(Normalised(response, "", (), ()), [], [], "too_long", gradable=False)
-    source = normalise(response)
-    if is_blank(source.text):
-        return _Reading(source, [], [], "blank")
-    if foreign_language(source.text, item.language):
-        return _Reading(source, [], [], "language", gradable=False)
-    source = correct(source, index.vocabulary)
-    parts = statements(source)
-    honest = has_dont_know(source.text)
-    roles = [role(part, index, honest=honest) for part in parts]
-    reading = _Reading(source, parts, roles)
-    if not parts:
-        reading.condition = "gibberish"
-    elif not reading.chosen("claim", "code"):
-        order: tuple[tuple[Role, ConditionCode], ...] = (
-            ("find_out", "dont_know_how"), ("dont_know", "dont_know"), ("keyword_list", "keyword_list"),
-            ("echo", "echo"), ("gibberish", "gibberish"),
-        )  # fmt: skip
-        reading.condition = next(code for wanted, code in order if wanted in roles)
-    elif len(source.text.split()) > item.limits.max_words:
-        reading.condition = "too_long"
-    return reading
-
-
-def _counted(reading: _Reading) -> list[int]:
-    """Statements that may earn a credit: claims and code, or the terms of a bare list (which has a cap)."""
-    if not reading.gradable:
-        return []
-    return reading.chosen("keyword_list") if reading.condition == "keyword_list" else reading.chosen("claim", "code")
-
-
-def _nothing(item: Item) -> list[ComponentScore]:
-    return [
-        ComponentScore(
-            name=name,
-            weight=component.weight,
-            credit=0.0,
-            points=0.0,
-            status="missing",
-            elements=tuple(ElementScore(id=element.id, credit=0.0) for element in component.elements),
-        )
-        for name, component in item.components.items()
-    ]
-
-
-def _components(
-    index: ItemIndex,
-    reading: _Reading,
-    counted: list[int],
-    credit: Floats,
-    found: Alignment,
-    keywords: dict[tuple[str, int], KeywordEvidence],
-    findings: list[Contradiction],
-) -> list[ComponentScore]:
-    item = index.item
-    refuted = {name for f in findings if f.misconception is not None for name in item.misconceptions[f.misconception].refutes}
-    flipped = {(index.slots[f.key].component, index.slots[f.key].element) for f in findings if f.key is not None}
-    rows: dict[tuple[str, int], list[int]] = {}
-    for row, slot in enumerate(index.slots):
-        rows.setdefault((slot.component, slot.element), []).append(row)
-    results = []
-    for name, component in item.components.items():
-        scores, places = [], []
-        for at, element in enumerate(component.elements):
-            best = max(rows[name, at], key=lambda row: (float(credit[row]), -row))
-            contradicted = name in refuted or (name, at) in flipped
-            value = 0.0 if contradicted else float(credit[best])
-            place = int(found.recall[best].argmax())
-            evidence = None
-            if value >= _NOTABLE:
-                evidence = _evidence(index, reading, counted[place], best, place, found, keywords.get((name, at)), element.id)
-            scores.append(ElementScore(id=element.id, credit=round(value, 4), contradicted=contradicted, evidence=evidence))
-            places.append(place if value >= _NOTABLE else None)
-        total = round(component_credit(component, [s.credit for s in scores], places), 4)
-        points = round(component.weight * total, 2)
-        results.append(
-            ComponentScore(
-                name=name, weight=component.weight, credit=total, points=points, status=status(total), elements=tuple(scores)
-            )
-        )
-    return results
-
-
-def _evidence(
-    index: ItemIndex,
-    reading: _Reading,
-    statement: int,
-    row: int,
-    column: int,
-    found: Alignment,
-    keywords: KeywordEvidence | None,
-    element: str,
-) -> Evidence:
-    part = reading.statements[statement]
-    start, end = reading.source.span(part.start, part.end)
-    return Evidence(
-        start=start,
-        end=end,
-        text=reading.source.original[start:end],
-        element=element,
-        key_statement=index.keys.phrases[row].text,
-        similarity=round(max(float(found.recall[row, column]), 0.0), 4),
-        keywords=tuple(reading.source.span(*span) for span in keywords.spans) if keywords else (),
+def _mark(item: Item, judged: _Judged) -> Mark:
+    """The mark after the marking guide: weights, one deduction for error, caps, honest credit."""
+    listed = [item.misconceptions[f.misconception] for f in judged.findings if f.misconception is not None]
+    penalties = [item.error_deduction if m.penalty is None else m.penalty for m in listed if m.cap is None]
+    penalties += [item.error_deduction for f in judged.findings if f.misconception is None]
+    caps = {f"misconception:{m.id}": m.cap for m in listed if m.cap is not None}
+    if judged.reading.condition == "keyword_list":
+        caps["keyword_list"] = item.keyword_list_cap
+    return mark(
+        item,
+        {component.name: component.points for component in judged.components},
+        error_deduction=max(penalties, default=0.0),
+        caps=caps,
+        honest=bool(judged.reading.chosen("find_out")),
     )
 
 
-def _off_topic(index: ItemIndex, chosen: list[Phrase], found: Alignment, components: list[ComponentScore]) -> bool:
-    """Nothing earned and nothing in the item is even about the same thing."""
-    if any(component.credit >= 0.5 for component in components):
-        return False
-    asked = max(float(index.prompt.encoding.pooled @ phrase.encoding.pooled) for phrase in chosen)
-    return max(asked, float(found.cosine.max())) < OFF_TOPIC
-
-
-def _errors(index: ItemIndex, reading: _Reading, counted: list[int], findings: list[Contradiction]) -> list[ErrorFound]:
-    errors = []
-    for finding in findings:
-        part = reading.statements[counted[finding.statement]]
-        start, end = reading.source.span(part.start, part.end)
-        if finding.misconception is not None:
-            known = index.item.misconceptions[finding.misconception]
-            name, refutes, why = known.id, known.refutes, known.feedback
-        else:
-            slot = index.slots[finding.key or 0]
-            name = index.item.components[slot.component].elements[slot.element].id
-            refutes = (slot.component,)
-            why = (
-                "This says the opposite of what is the case: check the negation."
-                if finding.kind == "negation"
-                else "The number in this is not right."
-            )
-        errors.append(
-            ErrorFound(
-                kind=finding.kind, id=name, start=start, end=end, text=reading.source.original[start:end],
-                refutes=refutes, explanation=why,
-            )
-        )  # fmt: skip
-    return errors
-
-
-def _condition(reading: _Reading, honest: bool, raw: float, item: Item) -> ConditionCode | None:
-    """The screen's code, or that the candidate says they do not know and has earned no more than the honest credit."""
+def _condition(item: Item, reading: Reading, raw: float) -> ConditionCode | None:
+    """The screen's code, or that the candidate does not know and has earned no more than the honest credit."""
     if reading.condition is not None or raw > item.honest_credit:
         return reading.condition
-    if honest:
+    if reading.chosen("find_out"):
         return "dont_know_how"
     return "dont_know" if reading.chosen("dont_know") else None
 
@@ -362,10 +280,26 @@ def _referral(item: Item, condition: ConditionCode | None) -> tuple[ReferralReas
     return ("off_topic",) if condition == "off_topic" and item.limits.refer_off_topic else ()
 
 
-def _views(reading: _Reading, counted: list[int], findings: list[Contradiction]) -> tuple[StatementView, ...]:
-    wrong = {counted[finding.statement] for finding in findings}
-    views = []
-    for at, part in enumerate(reading.statements):
-        start, end = reading.source.span(part.start, part.end)
-        views.append(StatementView(start=start, end=end, role="error" if at in wrong else reading.roles[at]))
-    return tuple(views)
+def _representation(index: ItemIndex, judged: Sequence[_Judged]) -> Representation:
+    from grader.correction import Representation
+
+    rows = [_represented(index, one) for one in judged]
+    vectors, lexical, linear, prior = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
+    return Representation(vectors, lexical, linear, prior)
+
+
+def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[float], float]:
+    """Sentence vector, words, credits and mark of one response."""
+    from grader.correction import lexical_vector
+
+    chosen = [judged.phrases[at] for at in judged.counted] or judged.phrases
+    if chosen:
+        weights = np.array([phrase.weights.sum() for phrase in chosen])
+        vector = weights @ np.stack([phrase.encoding.pooled for phrase in chosen]).astype(np.float64)
+    else:
+        vector = np.zeros_like(index.prompt.encoding.pooled, dtype=np.float64)
+    vector = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    credits = [component.credit for component in judged.components]
+    credits += [element.credit for component in judged.components for element in component.elements]
+    share = _mark(index.item, judged).raw / index.item.scale.max
+    return vector, lexical_vector(judged.reading.source.text, index.item.language), credits, share

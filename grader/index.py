@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from grader.rubric import Element, Item
 from grader.text import normalise, stems, tokenise
 
 Floats = NDArray[np.float32]
+
+#: Information from which on a word can carry a key idea.
+KEY_WORD = 0.5
+_FEW = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,14 @@ class ItemIndex:
         background: How much of each key statement the item's other components already say, shape (k,).
         siblings: How much of each key statement the other wordings of its element say on average, shape (k,);
             0 if it has none.
+        wordings: Logarithm to base 2 of the number of wordings of the key statement's element, shape (k,).
         misconceptions: All misconception statements, stacked; ``None`` if there are none.
         misconception_slots: For each of them, the index of its misconception.
         find_out: The ways to find out, stacked; ``None`` if there are none.
         prompt: The prompt.
         prompt_stems: Stems of the prompt's words.
         key_terms: Stems of the content words of the key statements that the prompt does not say.
+        prompt_says_key: Whether more than a few key statements have no weighty word that the prompt does not say.
         vocabulary: Lower-case words of the whole item; spelling correction aims at them and never changes them.
     """
 
@@ -50,6 +57,7 @@ class ItemIndex:
     slots: tuple[Slot, ...]
     background: Floats
     siblings: Floats
+    wordings: Floats
     misconceptions: KeyStatements | None
     misconception_slots: tuple[int, ...]
     find_out: KeyStatements | None
@@ -57,13 +65,13 @@ class ItemIndex:
     prompt_stems: frozenset[str]
     key_terms: frozenset[str]
     vocabulary: frozenset[str]
+    prompt_says_key: bool
 
     def phrases(self, texts: Sequence[str], encodings: Sequence[Encoding]) -> list[Phrase]:
         """Statements of a response, weighted as this item's own statements are."""
         language = self.item.language
         return [
-            phrase(text, encoding, self.prompt_stems, language)
-            for text, encoding in zip(texts, encodings, strict=True)
+            phrase(text, encoding, self.prompt_stems, language) for text, encoding in zip(texts, encodings, strict=True)
         ]
 
 
@@ -96,6 +104,7 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
     ]
     keys = KeyStatements(phrases[1 : 1 + len(wordings)])
     rest = phrases[1 + len(wordings) :]
+    counts = Counter((slot.component, slot.element) for slot in slots)
     background, siblings = _thresholds(keys, slots, phrases[0])
     return ItemIndex(
         item=item,
@@ -103,6 +112,7 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
         slots=tuple(slots),
         background=background,
         siblings=siblings,
+        wordings=np.array([np.log2(counts[s.component, s.element]) for s in slots], dtype=np.float32),
         misconceptions=KeyStatements(rest[: len(wrong)]) if wrong else None,
         misconception_slots=tuple(index for index, _ in wrong),
         find_out=KeyStatements(rest[len(wrong) :]) if item.find_out else None,
@@ -110,6 +120,7 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
         prompt_stems=prompt_stems,
         key_terms=frozenset(t for p in keys.phrases for t, weight in p.terms.items() if weight > PROMPT_WEIGHT),
         vocabulary=_vocabulary(item, clean),
+        prompt_says_key=sum(not _says_more(p) for p in keys.phrases) > _FEW * len(keys),
     )
 
 
@@ -125,6 +136,11 @@ def _thresholds(keys: KeyStatements, slots: Sequence[Slot], prompt: Phrase) -> t
     counts = same.sum(axis=1)
     siblings = np.where(same, recall[:, :-1], 0.0).sum(axis=1) / np.maximum(counts, 1)
     return background.astype(np.float32), siblings.astype(np.float32)
+
+
+def _says_more(key: Phrase) -> bool:
+    """Whether a key statement has a weighty word of its own (the prompt's words weigh at most a fifth)."""
+    return any(weight >= KEY_WORD for weight in key.terms.values())
 
 
 def _vocabulary(item: Item, texts: Sequence[str]) -> frozenset[str]:

@@ -69,9 +69,7 @@ def checked_pair(
 def same_length(first: int, first_name: str, second: int, second_name: str) -> None:
     """Return nothing when the two counts of responses are equal, and raise ``InputError`` otherwise."""
     if first != second:
-        raise InputError(
-            f"{first_name} has {first} values but {second_name} has {second}; they must be equal"
-        )
+        raise InputError(f"{first_name} has {first} values but {second_name} has {second}; they must be equal")
 
 
 def group_codes(groups: Sequence[object] | npt.NDArray[Any], n: int, name: str) -> tuple[list[str], IntArray]:

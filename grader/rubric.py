@@ -22,10 +22,12 @@ Location = tuple[str | int, ...]
 
 #: Component names with a meaning of their own; an item may leave some out or add others.
 STANDARD_COMPONENTS = ("definition", "reason", "example_or_pitfall")
+#: A scale has at most this many score points above 0.
+MAX_POINTS = 10_000
 
 
 class _Content(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, strict=False, allow_inf_nan=False)
 
 
 class Scale(_Content):
@@ -259,7 +261,8 @@ class Item(_Content):
         Raises:
             pydantic.ValidationError: A text is empty or the scale is not positive.
         """
-        texts = [references] if isinstance(references, str) else [text for text in references if text.strip()]
+        given = [references] if isinstance(references, str) else references
+        texts = list({text.strip().casefold(): text for text in given if text.strip()}.values())
         element = {"id": "answer", "key_statements": texts}
         return cls.model_validate(
             {
@@ -320,11 +323,27 @@ def _quick_check_problems(checks: Sequence[QuickCheck]) -> Iterator[tuple[Locati
             yield ("quick_checks", index, "options", at), "the same option occurs twice"
 
 
+def _scale_problems(item: Item) -> Iterator[tuple[Location, str]]:
+    top = item.scale.max
+    steps = top / item.scale.step
+    if steps > MAX_POINTS:
+        yield ("scale", "step"), f"{steps:.0f} score points, at most {MAX_POINTS} are allowed"
+    elif steps < 0.5 or abs(steps - round(steps)) > 1e-6:
+        yield ("scale", "step"), f"max {top:g} is not a multiple of step {item.scale.step:g}"
+    for field in ("keyword_list_cap", "honest_credit", "error_deduction"):
+        value = getattr(item.limits, field)
+        if value is not None and value > top:
+            yield ("limits", field), f"{value:g} is more than scale.max {top:g}"
+    for index, misconception in enumerate(item.misconceptions):
+        for field in ("penalty", "cap"):
+            value = getattr(misconception, field)
+            if value is not None and value > top:
+                yield ("misconceptions", index, field), f"{value:g} is more than scale.max {top:g}"
+
+
 def cross_field_problems(item: Item) -> Iterator[tuple[Location, str]]:
     """Contradictions between fields of an item that no single field shows, with their place."""
-    steps = item.scale.max / item.scale.step
-    if abs(steps - round(steps)) > 1e-6:
-        yield ("scale", "step"), f"max {item.scale.max:g} is not a multiple of step {item.scale.step:g}"
+    yield from _scale_problems(item)
     total = sum(component.weight for component in item.components.values())
     if abs(total - item.scale.max) > 1e-6:
         yield ("components",), f"weights sum to {total:g}, must sum to scale.max {item.scale.max:g}"

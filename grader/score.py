@@ -5,15 +5,25 @@ Offsets count characters of the response as it was submitted.
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 ConditionCode = Literal[
     "blank", "gibberish", "echo", "keyword_list", "off_topic", "dont_know", "dont_know_how", "language", "too_long"
 ]
 Status = Literal["present", "partial", "missing"]
-ReferralReason = Literal["language", "too_long", "off_topic", "contradiction", "low_confidence", "unfamiliar", "near_cut"]
+ReferralReason = Literal[
+    "language", "too_long", "off_topic", "contradiction", "low_confidence", "unfamiliar", "near_cut"
+]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+#: Words exactly as written; in JSON, which cannot hold a lone surrogate, it is U+FFFD, so offsets stay right.
+AsWritten = Annotated[
+    str, PlainSerializer(lambda text: _SURROGATE.sub("\ufffd", text), return_type=str, when_used="json")
+]
 
 
 class _Result(BaseModel):
@@ -35,7 +45,7 @@ class Evidence(_Result):
 
     start: int
     end: int
-    text: str
+    text: AsWritten
     element: str
     key_statement: str | None
     similarity: float
@@ -88,7 +98,7 @@ class ErrorFound(_Result):
     id: str
     start: int
     end: int
-    text: str
+    text: AsWritten
     refutes: tuple[str, ...] = ()
     explanation: str
 
@@ -112,7 +122,7 @@ class Quoted(_Result):
     """A remark with the candidate's words it is about (``quote`` is empty if it is about none)."""
 
     component: str | None = None
-    quote: str = ""
+    quote: AsWritten = ""
     text: str
     hint: str | None = None
 

@@ -13,19 +13,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ModelError
 from grader.evidence.features import FEATURES
-from grader.rubric import Component, Item
+from grader.rubric import Component, Item, Scale
 from grader.score import Status, Step
 
 Floats = NDArray[np.float32]
 
+#: Elements with two to the power of this many wordings or more are scored by the rubric curve.
+MANY_WORDINGS = 2.0
 #: Credits from here on count as present, from ``PARTIAL`` on as partial.
 PRESENT, PARTIAL = 0.65, 0.3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A logistic function of the features.
+
+    Attributes:
+        weights: One a feature, in the order of `FEATURES`.
+        bias: Added to the weighted sum.
+        stretch: How far the curve is stretched beyond 0 and 1 before it is clipped.
+    """
+
+    weights: Floats
+    bias: float
+    stretch: float
+
+    def __call__(self, table: Floats) -> Floats:
+        """Credits, 0 to 1, shape (k,), of features of shape (k, len(FEATURES))."""
+        logits = table.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
+        stretched = (1 + 2 * self.stretch) / (1.0 + np.exp(-logits)) - self.stretch
+        return np.round(np.clip(stretched, 0.0, 1.0), 5).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,22 +58,18 @@ class Prior:
 
     Attributes:
         version: Appears in signatures.
-        weights: One a feature, in the order of `FEATURES`.
-        bias: Added to the weighted sum.
-        stretch: How far the logistic curve is stretched beyond 0 and 1 before it is clipped.
+        rubric: For elements with several wordings, whose similarity to one another sets the scale.
+        reference: For elements with hardly more than one, such as a plain reference answer.
     """
 
     version: str
-    weights: Floats
-    bias: float
-    stretch: float
+    rubric: Curve
+    reference: Curve
 
     def credits(self, table: Floats) -> Floats:
         """Credit of each key statement, 0 to 1, shape (k,), from features of shape (k, len(FEATURES))."""
-        logits = table.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
-        curve = 1.0 / (1.0 + np.exp(-logits))
-        stretched = (1 + 2 * self.stretch) * curve - self.stretch
-        return np.round(np.clip(stretched, 0.0, 1.0), 5).astype(np.float32)
+        many = table[:, list(FEATURES).index("wordings")] >= MANY_WORDINGS
+        return np.where(many, self.rubric(table), self.reference(table)).astype(np.float32)
 
 
 def load_prior(path: Path | None = None) -> Prior:
@@ -66,11 +86,15 @@ def _load_prior(path: Path) -> Prior:
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
-        weights = np.array([data["weights"][name] for name in FEATURES], dtype=np.float32)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        return Prior(f"{data['version']}@{digest}", weights, float(data["bias"]), float(data["stretch"]))
+        return Prior(f"{data['version']}@{digest}", _curve(data["rubric"]), _curve(data["reference"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} is not a prior for these features: {error!r}") from error
+
+
+def _curve(data: dict[str, Any]) -> Curve:
+    weights = np.array([data["weights"][name] for name in FEATURES], dtype=np.float32)
+    return Curve(weights, float(data["bias"]), float(data["stretch"]))
 
 
 def component_credit(component: Component, elements: Sequence[float], places: Sequence[int | None]) -> float:
@@ -83,8 +107,8 @@ def component_credit(component: Component, elements: Sequence[float], places: Se
     """
     weights = [element.weight for element in component.elements]
     if component.rule == "at_least":
-        best = sorted(elements, reverse=True)[: component.n]
-        return sum(best) / len(best)
+        top = sorted(elements, reverse=True)[: component.n]
+        return sum(top) / len(top)
     if component.rule == "in_order":
         kept = _in_order(places)
         elements = [credit if at in kept else credit / 2 for at, credit in enumerate(elements)]
@@ -93,13 +117,14 @@ def component_credit(component: Component, elements: Sequence[float], places: Se
 
 def _in_order(places: Sequence[int | None]) -> frozenset[int]:
     """Indices of a longest run of elements whose places do not go back."""
-    best: dict[int, list[int]] = {}
+    runs: list[list[int]] = []
     for at, place in enumerate(places):
         if place is None:
             continue
-        before = [run for run in best.values() if (places[run[-1]] or 0) <= place]
-        best[at] = [*max(before, key=len, default=[]), at]
-    return frozenset(max(best.values(), key=len, default=[]))
+        before = [run for run in runs if (places[run[-1]] or 0) <= place]
+        longest: list[int] = sorted(before, key=len)[-1] if before else []
+        runs.append([*longest, at])
+    return frozenset(sorted(runs, key=len)[-1]) if runs else frozenset()
 
 
 def status(credit: float) -> Status:
@@ -111,11 +136,24 @@ def status(credit: float) -> Status:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A score with the lines it is the sum of."""
+    """A raw score, before rounding, with the lines it is the sum of."""
 
     raw: float
-    score: float
     steps: tuple[Step, ...]
+
+    def corrected(self, raw: float) -> Mark:
+        """The mark moved to ``raw`` by the item's calibration, as a line of its own."""
+        change = round(raw - self.raw, 2)
+        if not change:
+            return self
+        return Mark(round(self.raw + change, 2), (*self.steps, Step(label="calibration", points=change)))
+
+    def rounded(self, scale: Scale) -> tuple[float, tuple[Step, ...]]:
+        """The score point nearest to the raw score, and all lines including the rounding."""
+        score = scale.round(self.raw)
+        if score == self.raw:
+            return score, self.steps
+        return score, (*self.steps, Step(label="rounding", points=round(score - self.raw, 6)))
 
 
 def mark(
@@ -126,7 +164,7 @@ def mark(
     caps: Mapping[str, float] | None = None,
     honest: bool = False,
 ) -> Mark:
-    """The score after the marking guide; the points of its steps sum to it exactly.
+    """The raw score after the marking guide; the points of its steps sum to it.
 
     Args:
         item: The item, for its scale and rules.
@@ -148,7 +186,4 @@ def mark(
     if honest and total < item.honest_credit:
         steps.append(Step(label="honest_credit", points=round(item.honest_credit - total, 2)))
         total = round(item.honest_credit, 2)
-    score = item.scale.round(total)
-    if score != total:
-        steps.append(Step(label="rounding", points=round(score - total, 6)))
-    return Mark(total, score, tuple(steps))
+    return Mark(total, tuple(steps))

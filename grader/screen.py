@@ -6,15 +6,17 @@ added to a right answer earns nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
 import regex
 
-from grader.index import ItemIndex
+from grader.evidence.keywords import Words
+from grader.evidence.similarity import KeyStatements
+from grader.index import KEY_WORD, ItemIndex
 from grader.segment import Statement
-from grader.text import Token, identifier_parts, stem, tokenise
+from grader.text import Token, identifier_parts, stem, stems, tokenise
 from grader.words import FUNCTION_WORDS, NEGATIONS, information, readable_share
 
 Role = Literal["claim", "code", "echo", "keyword_list", "gibberish", "dont_know", "find_out"]
@@ -26,34 +28,56 @@ _BLANK = regex.compile(
     r"(?:[\W_]*|\W*(?:idk|i\.?d\.?k\.?|n/?a|none|nothing|null|nil|tbd|todo|k\.?\s?a\.?|x+|\?+)\W*)", regex.I
 )
 _DONT_KNOW = regex.compile(
-    r"""\b(?:(?:do|did)(?:\s+not|n'?t)\s+(?:really\s+|actually\s+|quite\s+|honestly\s+)?
-        (?:know|remember|recall|understand|have\s+(?:a|any)\s+(?:clue|idea))
-    |(?:not|never|nowhere\s+near)\s+(?:really\s+|quite\s+|entirely\s+|at\s+all\s+|totally\s+|completely\s+|very\s+|100\s*%\s*)?
+    r"""(?:^|[.!?,;:(\n]\s*|\s-\s+|\b(?:but|so|well|sorry|honestly|frankly|ok|okay|hm+|u[hm]+)\s+
+        |\b(?:i|we)(?:'m|'ve|'d)?\s+(?:(?:am|was|have|had|would|really|actually|just|still|also|honestly|\w+ly)\s+){0,3})
+      (?:(?:do|did|would)(?:\s+not|n'?t)\s+(?:\w+ly\s+|quite\s+|even\s+)*
+        (?:know|remember|recall|understand|have\s+an?y?\s+(?:clue|idea))
+      |(?:not|never|nowhere\s+near)\s+(?:\w+ly\s+|quite\s+|at\s+all\s+|very\s+|so\s+|too\s+|100\s*%\s*)?
         (?:sure|certain|confident)
-    |no\s+(?:idea|clue)|idk|dunno|beats\s+me|haven't\s+(?:learn|stud|read|cover|look|us)\w*
-    |can(?:\s*not|'?t)\s+(?:really\s+|properly\s+)?(?:say|tell|remember|recall|explain|answer|give\s+you)
-    |i(?:'ve|\s+have)?\s+forg[eo]t(?:ten)?|mix\s+(?:these|those|them|the\s+two)\s+up|never\s+(?:heard|used|came|understood|learn\w*|quite)
-    |(?:need|have|want)\s+to\s+(?:check|look\s+(?:it|this|that)\s+up)|not\s+something\s+i|my\s+guess|i\s+(?:can\s+only\s+)?guess|only\s+guess\w*
-    |wei(?:ß|ss)\s+(?:ich\s+)?(?:leider\s+)?nicht|keine\s+ahnung|nicht\s+sicher)\b""",
+      |(?:not\s+(?:a\s+|the\s+)?|no\s+|have\s+no\s+)(?:real\s+|earthly\s+|faint\w+\s+)?(?:idea|clue)
+      |(?:(?:have|did)\s+not|haven'?t|didn'?t)\s+(?:yet\s+|really\s+|ever\s+)?(?:learn|stud|read|cover|look)\w*
+      |can(?:\s*not|'?t)\s+(?:really\s+|properly\s+|even\s+)?(?:say|tell|remember|recall|explain|answer|give\s+you)
+      |(?:\w+\s+){0,3}mix\s+(?:these|those|them|the\s+two)\s+up
+      |never\s+(?:heard|came|understood|learn\w*|quite\s+(?:understood|got|learn\w*))|(?:can\s+)?(?:only\s+)?guess
+      |(?:need|have|want)\s+to\s+(?:check|look\s+(?:it|this|that)\s+up))
+    |\b(?:i(?:'ve|\s+have)?\s+(?:(?:never|not)\s+used|forgot(?:ten)?)|i\s+forget|i'?\s?d\s?k|dunno|beats\s+me|not\s+something\s+i|my\s+guess
+      |wei(?:ß|ss)\s+(?:ich\s+)?(?:leider\s+)?nicht|keine\s+ahnung|nicht\s+sicher)\b""",
     regex.I | regex.X,
 )
 _FIND_OUT = regex.compile(
     r"""(?:\b(?:i|we|you|one)(?:\s+(?:would|could|will|can|might|should|'d)|'d|'ll|\s+am\s+going\s+to|\s+usually)\b
-        |\b(?:to\s+find\s+out|best\s+way|quick(?:est)?\s+(?:way|test)|let\s+me|i'm\s+going\s+to)\b|^\W*(?:then|so|maybe|and)?\s*(?:would\s+)?(?=just\s+|simply\s+|first\s+)?)
-        .{0,60}?\b(?:check|look|try|print|run|test|read|search|open|compare|ask|experiment|google|inspect|measure|find\s+out|see\s+(?:what|how|which|whether|if)|verify|consult|debug|step\s+through|play|grep|skim)\b
-    |(?:\b(?:i|we)(?:\s+would|\s+could|'d)|^would)\b.{0,60}?\b(?:documentation|docs?|tutorials?|manual|source|forum|website|textbook|notes)\b
+        |\b(?:to\s+find\s+out|best\s+way|quick(?:est)?\s+(?:way|test)|let\s+me|i'm\s+going\s+to)\b
+        |^(?!\W*(?:if|when|because|since|as|otherwise|after|before|without|with|the|it|a|an)\b))
+        .{0,60}?\b(?:check|look|try|print|run|test|read|search|open|compare|ask|experiment|google|inspect|measure|play
+        |find\s+out|see\s+(?:what|how|which|whether|if)|verify|consult|debug|step\s+through|grep|skim)\b
+    |(?:\b(?:i|we)(?:\s+would|\s+could|'d)|^would)\b
+        .{0,60}?\b(?:documentation|docs?|tutorials?|manual|source|forum|website|textbook|notes)\b
     |\bich\s+(?:würde|könnte)\b.{0,80}\b(?:nachsehen|nachschlagen|testen|ausprobieren|prüfen|nachlesen)\b""",
     regex.I | regex.X,
 )
-_CONDITIONAL = regex.compile(r"^would\b|\b(?:i|we)(?:\s+(?:would|could|will|might)|'d|'ll)\b|\bto\s+find\s+out\b|\bich\s+würde\b", regex.I)
+_CONDITIONAL = regex.compile(
+    r"^would\b|\bi(?:\s+(?:would|could|will|might)|'d|'ll)\b|^to\s+find\s+out\b|\bich\s+(?:würde|könnte)\b", regex.I
+)
 _RELATION = regex.compile(r"->|=>|<-|!=|==|\s[<>=]=?\s|:(?=\s)|\bvs\b")
+_PYTHON = frozenset("and as for from if in is not or with while".split())
+#: So many words such as "the" or "because" make a sentence.
+_SENTENCE = 3
+_CODE_SIGN = regex.compile(r"[=()\[\]{}<>]|\w\.\w")
 _LONG_REMARK = 20
+#: Share of a listed way to find out that a remark must contain to be that way.
+_SAME_WAY = 0.6
+#: Share of the prompt that a repetition of it must contain if the prompt names the answer too.
+_WHOLE_PROMPT = 0.8
 _ENUMERATION = 3
+#: Below two to the power of this many wordings, a key word may well be missing from the rubric …
+_MANY_WORDINGS = 2.0
+#: … so that any new word of at least this information may be one.
+_SAYS_SOMETHING = 0.35
 _CLAIM_WORDS = frozenset(
     """is are was were be been being has have had does do did can could may might must will would shall should isn't
-    aren't doesn't don't can't won't because so if when while than to by from into instead without until since but
-    that which who where not no never each every as before after during then otherwise only once it its this these
-    they them their you we your our i my he she gets get makes make uses use lets needs need""".split()
+    aren't doesn't don't can't won't because so if when while than to by from into instead without until since
+    but that which who where not no never each every as before after during then otherwise only once it its this
+    these they them their you we your our i my he she gets get makes make uses use lets needs need""".split()
 )
 
 
@@ -76,21 +100,53 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         honest: Whether the response says anywhere that the candidate does not know; only then is "I would check …"
             a way to find out and not part of an example.
     """
-    if statement.is_code:
+    text = statement.text
+    tokens = tokenise(text)
+    if statement.is_code and _is_code(text, tokens):
         return "code"
-    tokens = tokenise(statement.text)
-    words = [token.text for token in tokens if token.kind != "number"]
-    if _is_gibberish(statement.text, tokens, index.vocabulary):
-        return "gibberish"
-    if _FIND_OUT.search(statement.text) and (honest or _CONDITIONAL.search(statement.text)):
-        return "find_out"
-    if _DONT_KNOW.search(statement.text) and len(words) <= _LONG_REMARK:
-        return "dont_know"
-    if is_echo(words, index):
+    terms = frozenset(stems(text, index.item.language))
+    if terms <= index.prompt.terms.keys() and _share(index.prompt.terms, terms) >= _WHOLE_PROMPT:
         return "echo"
-    if is_keyword_list(statement.text, tokens, most=8 if _enumerates(index) else 5):
+    if _says_one_of(terms, index.keys) or _says_one_of(terms, index.misconceptions):
+        return "claim"
+    if index.item.language == "en" and _is_gibberish(text, tokens, index.vocabulary):
+        return "gibberish"
+    if _is_way_to_find_out(text, terms, index, honest):
+        return "find_out"
+    if _DONT_KNOW.search(text) and len(tokens) <= _LONG_REMARK:
+        return "dont_know"
+    if is_echo(text, index):
+        return "echo"
+    if is_keyword_list(text, tokens, most=8 if _enumerates(index) else 5):
         return "keyword_list"
     return "claim"
+
+
+def _is_code(text: str, tokens: Sequence[Token]) -> bool:
+    """Whether what stands in code marks is code; a sentence or a list of terms between backticks is not."""
+    prose = sum(token.text.casefold() in FUNCTION_WORDS - _PYTHON for token in tokens)
+    return prose < _SENTENCE and (_CODE_SIGN.search(text) is not None or any(token.is_code for token in tokens))
+
+
+def _says_one_of(terms: frozenset[str], wordings: KeyStatements | None) -> bool:
+    """Whether a wording's words are all there and make up at least half of what is said: never a screen's business."""
+    if wordings is None:
+        return False
+    return any(2 * len(p.terms) >= len(terms) and p.terms.keys() <= terms for p in wordings.phrases)
+
+
+def _is_way_to_find_out(text: str, terms: frozenset[str], index: ItemIndex, honest: bool) -> bool:
+    if not (honest or _CONDITIONAL.search(text)):
+        return False
+    if _FIND_OUT.search(text):
+        return True
+    ways = index.find_out.phrases if index.find_out else ()
+    return any(_share(p.terms, terms) >= _SAME_WAY for p in ways)
+
+
+def _share(wanted: Mapping[str, float], terms: frozenset[str]) -> float:
+    """Share of the weight of ``wanted`` that ``terms`` contain, 0 to 1."""
+    return sum(weight for term, weight in wanted.items() if term in terms) / max(sum(wanted.values()), 1e-9)
 
 
 def _enumerates(index: ItemIndex) -> bool:
@@ -105,16 +161,40 @@ def _is_gibberish(text: str, tokens: Sequence[Token], vocabulary: frozenset[str]
     return any(len(word) >= 4 for word in words) and readable_share(words, vocabulary) < 0.4
 
 
-def is_echo(words: Sequence[str], index: ItemIndex) -> bool:
-    """Whether all that the words say stands in the prompt already, but for words that no key statement uses."""
+def is_echo(text: str, index: ItemIndex) -> bool:
+    """Whether ``text`` only repeats the prompt: at most two of its words are new, and none of them is a key word.
+
+    Where key statements themselves are made of the prompt's words, as in "which of the two is heavier?", a right
+    answer looks like a repetition, so nothing is called one.
+    """
+    tokens = tokenise(text)
+    words = [token.text for token in tokens if token.kind != "number"]
     content = [word for word in words if word.casefold() not in FUNCTION_WORDS and word.casefold() not in NEGATIONS]
     old = [word for word in content if _said_by_prompt(word, index)]
-    if not old:
-        return not content
+    if index.prompt_says_key or not old:
+        return not index.prompt_says_key and not content and len(words) == len(tokens)
     new = {stem(word, index.item.language): information(word) for word in content if word not in old}
-    if any(term in index.key_terms and weight >= 0.5 for term, weight in new.items()):
+    if len(new) > 2 or sum(new.values()) >= 0.67 * sum(information(word) for word in old):
         return False
-    return sum(new.values()) < 0.5 * (sum(new.values()) + sum(information(word) for word in old))
+    if index.wordings.max() < _MANY_WORDINGS and any(weight >= _SAYS_SOMETHING for weight in new.values()):
+        return False
+    numbers = [token.text for token in tokens if token.kind == "number"]
+    rated = [term for term, weight in new.items() if weight >= KEY_WORD] + numbers
+    return not any(_is_rated(term, index) for term in rated) and not _meets_keywords(text, index)
+
+
+def _is_rated(term: str, index: ItemIndex) -> bool:
+    """Whether a word that the prompt does not say occurs in a key statement or misconception."""
+    false = index.misconceptions.phrases if index.misconceptions else ()
+    return term in index.key_terms or (term not in index.prompt_stems and any(term in p.terms for p in false))
+
+
+def _meets_keywords(text: str, index: ItemIndex) -> bool:
+    """Whether ``text`` contains a keyword that the prompt does not say already."""
+    words = Words(text, index.item.language)
+    elements = (element for component in index.item.components.values() for element in component.elements)
+    spans = (span for e in elements if e.keywords for group in e.keywords.groups for span in words.find(group))
+    return any(not _said_by_prompt(token.text, index) for a, b in spans for token in tokenise(text[a:b]))
 
 
 def _said_by_prompt(word: str, index: ItemIndex) -> bool:
@@ -132,7 +212,9 @@ def _in_prompt(part: str, prompt: frozenset[str]) -> bool:
         return True
     if f"{part}s" in prompt or part.removesuffix("s") in prompt:
         return True
-    return any(min(len(part), len(known)) >= 4 and (part.startswith(known) or known.startswith(part)) for known in prompt)
+    return any(
+        min(len(part), len(known)) >= 4 and (part.startswith(known) or known.startswith(part)) for known in prompt
+    )
 
 
 def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = 5) -> bool:

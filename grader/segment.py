@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import regex
@@ -12,25 +13,27 @@ from grader.text import Normalised, tokenise
 MAX_WORDS = 45
 _CODE_BLOCK_LINES = 8
 
-_BULLET = regex.compile(r"[ \t]*(?:[-*+]|\(?\d{1,2}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
+_BULLET = regex.compile(r"[ \t]*(?:[-*+]|\(?\d{1,2}[.)]|\(?[a-z]\)|#{1,6})[ \t]+(?=\S)")
 _CODE_LINE = regex.compile(
-    r"""\s*(?:>>>|\.\.\.\s|import\s|from\s+[\w.]+\s+import\b|def\s+\w+\(|class\s+\w+[(:]|return\b.*[(=]|@\w
-    |(?:for|while|with|if|elif|else)\b.*:\s*(?:\#.*)?$
+    r"""\s*(?:>>>|import\s+[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+)*\s*(?:[;\#].*)?$|from\s+[\w.]+\s+import\b
+    |def\s+\w+\(|class\s+\w+[(:]|return\b.*[(=]|@\w[\w.]*(?:\(.*\))?\s*$
+    |for\s(?=.*:)[\w,\s()]{1,100}\sin\s|(?:while|with|if|elif)\b(?=.*:\s*(?:\#.*)?$).*[\w)\]]\s*[(\[=<>%]
+    |else\s*:\s*(?:\#.*)?$
     |[A-Za-z_][\w.]*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z_][\w.]*)*\s*[-+*/|]?=\s*[\w\[("'{.-]+[\w.]*\s*[(\[.+*/@-]
-    |[A-Za-z_][\w.]*\([^)]*\).*(?:[;)\]]|\#.*)\s*$
-    |\#\s)""",
+    |[A-Za-z_][\w.]*\([^)]*\).*(?:[;)\]]|\#.*)\s*$)""",
     regex.X,
 )
+_CODE_CONTINUES = regex.compile(r"\s*(?:\#|\.\.\.\s)")
 _SQUEEZED = regex.compile(
     r"(?<=\p{Ll}{2})[.!?](?=(?:The|This|That|These|It|So|Because|If|When|We|You|In|For|But|And|Then|Also|Without|A)\b)"
 )
-_DOT_IN_CODE = regex.compile(r"(?<=[\p{L}\p{N}_)\]])\.(?=[\p{L}_])|(?<=\d)\.(?=\d)|(?<=\s)\.(?=\p{L})")
+_IN_CODE = regex.compile(r"(?<=[\p{L}\p{N}_)\]])\.(?=[\p{L}_])|(?<=\d)\.(?=\d)|(?<=\s)\.(?=\p{L})|!(?==)")
 _CLAUSE = regex.compile(
     r"[;:]\s|,?\s(?=(?:but|while|whereas|because|since|so that|which means|and then|therefore|however|otherwise)\s)|,\s"
 )
-
-
 _ABBREVIATION = regex.compile(r"(?<!\p{L})(?:e\.?g|i\.?e|z\.?\s?B|d\.?\s?h)\.,?\s*$", regex.I)
+#: How far around a cut it matters what stands there.
+_NEAR = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,10 @@ def _blocks(source: Normalised) -> list[tuple[int, int, bool]]:
         if not line.strip():
             open_line = False
             continue
-        in_fence = "\n" not in line.strip() and any(a <= start and position - 1 <= b for a, b in source.code)
-        is_code = in_fence or bool(_CODE_LINE.match(line))
+        at = bisect_right(source.code, (start, len(text))) - 1
+        in_fence = at >= 0 and position - 1 <= source.code[at][1]
+        after_code = bool(blocks) and blocks[-1][2] and blocks[-1][1] == start
+        is_code = in_fence or bool(_CODE_LINE.match(line) or (after_code and _CODE_CONTINUES.match(line)))
         bullet = None if is_code else _BULLET.match(line)
         start += bullet.end() if bullet else 0
         wraps = open_line and not bullet and line.lstrip()[:1].islower()
@@ -91,10 +96,10 @@ def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
     part = text[start:end].replace("\n", " ")
     cuts = {match.end() for match in _SQUEEZED.finditer(part)}
     cuts |= {match.end() for match in regex.finditer(r";\s", part) if _both_sides_say_something(part, match.end())}
-    dots = {match.start() for match in _DOT_IN_CODE.finditer(part) if match.end() not in cuts}
+    dots = {match.start() for match in _IN_CODE.finditer(part) if match.end() not in cuts}
     masked = "".join("_" if i in dots else char for i, char in enumerate(part))
     cuts |= {boundary["end_index"] for boundary in get_sentence_boundaries("en", masked)}
-    cuts -= {cut for cut in cuts if _ABBREVIATION.search(part[:cut])}
+    cuts -= {cut for cut in cuts if _ABBREVIATION.search(part, max(cut - 20, 0), cut)}
     spans, left = [], 0
     for cut in sorted(cuts | {len(part)}):
         if part[left:cut].strip():
@@ -105,8 +110,8 @@ def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _both_sides_say_something(part: str, cut: int) -> bool:
     """Whether a semicolon separates clauses; between terms it is only a comma."""
-    left = regex.split(r"[;.]\s", part[: cut - 1])[-1]
-    right = regex.split(r"[;.](?:\s|$)", part[cut:])[0]
+    left = regex.split(r"[;.]\s", part[max(cut - _NEAR, 0) : cut - 1])[-1]
+    right = regex.split(r"[;.](?:\s|$)", part[cut : cut + _NEAR])[0]
     return len(left.split()) >= 4 and len(right.split()) >= 4
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from functools import lru_cache
 
 import regex
-from rapidfuzz.distance import DamerauLevenshtein, OSA
+from rapidfuzz.distance import OSA, DamerauLevenshtein
 from rapidfuzz.process import extract
 
 from grader.text import Normalised, tokenise
@@ -21,16 +23,20 @@ _CONTRACTIONS = {
 }  # fmt: skip
 
 
-def correct(text: Normalised, vocabulary: frozenset[str]) -> Normalised:
+def correct(text: Normalised, vocabulary: frozenset[str], language: str = "en") -> Normalised:
     """``text`` with misspelled words replaced; offsets still point at the candidate's own letters.
 
     A word that is neither English nor in ``vocabulary`` (lower case words of the item) is replaced by the item's
-    nearest word, else, if it has six letters or more, by the most frequent common English word one edit away. Code spans, identifiers and words with
-    capitals inside are left alone.
+    nearest word, else, if it has six letters or more, by the most frequent common English word one edit away. Code
+    spans, identifiers and words with capitals inside are left alone, and every word of another ``language``: only
+    English has a word list here.
     """
+    if language != "en":
+        return text
     changes = []
     for token in tokenise(text.text):
-        if token.kind != "word" or any(start <= token.start < end for start, end in text.code):
+        at = bisect_right(text.code, (token.start, len(text.text))) - 1
+        if token.kind != "word" or (at >= 0 and token.start < text.code[at][1]):
             continue
         better = correction(token.text, vocabulary)
         if better != token.text:
@@ -58,14 +64,10 @@ def correction(word: str, vocabulary: frozenset[str]) -> str:
 @lru_cache(maxsize=50_000)
 def _nearest(word: str, vocabulary: frozenset[str]) -> str:
     allowed = 1 if len(word) < 7 else 2
-    near = [
-        (DamerauLevenshtein.distance(word, known), known)
-        for known in vocabulary
-        if abs(len(known) - len(word)) <= allowed and len(known) >= _MIN_LENGTH and known[0] == word[0]
-    ]
-    close = sorted(pair for pair in near if pair[0] <= allowed)
-    if close:
-        return close[0][1]
+    own = _by_letter(vocabulary).get(word[0], ())
+    near = extract(word, own, scorer=DamerauLevenshtein.distance, score_cutoff=allowed, limit=None)
+    if near:
+        return min((distance, known) for known, distance, _ in near)[1]
     if len(word) < _MIN_GENERAL_LENGTH or is_word(regex.sub(r"is(?=e|ing|ation)", "iz", word)):
         return word
     found = extract(word, _common_by_letter().get(word[0], ()), scorer=OSA.distance, score_cutoff=1, limit=10)
@@ -74,8 +76,16 @@ def _nearest(word: str, vocabulary: frozenset[str]) -> str:
 
 @lru_cache(maxsize=1)
 def _common_by_letter() -> dict[str, list[str]]:
+    return _lists(word for word, count in frequencies().items() if count >= _COMMON)
+
+
+@lru_cache(maxsize=256)
+def _by_letter(vocabulary: frozenset[str]) -> dict[str, list[str]]:
+    return _lists(word for word in vocabulary if len(word) >= _MIN_LENGTH)
+
+
+def _lists(words: Iterable[str]) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {}
-    for word, count in frequencies().items():
-        if count >= _COMMON:
-            table.setdefault(word[0], []).append(word)
+    for word in words:
+        table.setdefault(word[0], []).append(word)
     return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +41,7 @@ _FOLDED = {
     "\u2264": "<=",
     "\u2265": ">=",
 }
+_APOSTROPHE = regex.compile(r"(?<=\p{L})`(?=(?:t|s|d|m|re|ve|ll)\b)", regex.I)
 _SPECIAL = regex.compile(
     r"""
     (?P<raw><(script|style)\b[^>]{0,500}>.*?</\2\s*>|<!--.*?-->)
@@ -83,15 +85,23 @@ class Normalised:
         return self.starts[start], self.ends[end - 1]
 
     def replace(self, changes: Iterable[tuple[int, int, str]]) -> Normalised:
-        """A copy with spans of ``text`` replaced; ``changes`` are (start, end, new text), ascending, disjoint."""
+        """A copy with spans of ``text`` replaced; ``changes`` are (start, end, new text), ascending, disjoint.
+
+        No span may reach over the edge of a code span.
+        """
         builder = _Builder(self.original)
-        position = 0
+        position = shift = 0
+        edges, shifts = [0], [0]
         for start, end, new in changes:
             builder.copy(self, position, start)
             builder.add(new, *self.span(start, end))
             position = end
+            shift += len(new) - (end - start)
+            edges.append(end)
+            shifts.append(shift)
         builder.copy(self, position, len(self.text))
-        return builder.done(self.code)
+        moved = [at + shifts[bisect_right(edges, at) - 1] for span in self.code for at in span]
+        return builder.done(tuple(zip(moved[::2], moved[1::2], strict=True)))
 
 
 class _Builder:
@@ -164,6 +174,8 @@ def normalise(original: str) -> Normalised:
         new = _replacement(str(kind), found)
         if kind == "tick" and fenced:
             new = found
+        elif kind == "tick" and opened is None and _APOSTROPHE.match(original, start):
+            new = "'"
         elif kind in ("tick", "fence") or (kind == "tag" and regex.match(r"</?(code|pre|kbd|tt)\b", found, regex.I)):
             fenced = not fenced if kind == "fence" else fenced
             if opened is None and not found.startswith("</"):
@@ -208,6 +220,7 @@ class Token:
 
     @property
     def is_code(self) -> bool:
+        """Whether it is an identifier."""
         return self.kind == "code"
 
 
@@ -274,4 +287,4 @@ def identifier_parts(identifier: str) -> list[str]:
     >>> identifier_parts("optimizer.zero_grad()"), identifier_parts("CrossEntropyLoss")
     (['optimizer', 'zero', 'grad'], ['Cross', 'Entropy', 'Loss'])
     """
-    return regex.findall(r"\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+|\d+", identifier)
+    return list(regex.findall(r"\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+|\d+", identifier))

@@ -17,22 +17,22 @@ _TOTAL = 6.0e11
 _RARE, _COMMON = 6.0, 1.5
 
 FUNCTION_WORDS = frozenset(
-    """a about above after again all also although always am an and any are aren't as at be because been before
-    being below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
-    during each either else etc even every few for from further get gets got had hadn't has hasn't have haven't
-    having he hence her here hers him his how however i i'd i'll i'm i've if in instead into is isn't it it's its
-    itself just let let's like made make makes many may me might more most much must my neither no nor not now of
-    off on once one only onto or other otherwise our out over own per quite rather really same shall she should
-    shouldn't since so some still such than that that's the their them then there therefore these they they're this
-    those though through thus to too toward towards under unless until up upon us use used uses using very via was
-    wasn't we we're well were weren't what when whenever where whereas whether which while who whom whose why will
-    with within without won't would wouldn't yes yet you you're your e.g i.e eg ie""".split()
+    """a about above after again all also although always am an and any are aren't as at be because been before being
+    below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during
+    each either else etc even every few for from further get gets got had hadn't has hasn't have haven't having
+    he hence her here hers him his how however i i'd i'll i'm i've if in instead into is isn't it it's its
+    itself just let let's like made make makes many may me might more most much must my neither no nor not now
+    of off on once one only onto or other otherwise our out over own per quite rather really same shall she
+    should shouldn't since so some still such than that that's the their them then there therefore these they
+    they're this those though through thus to too toward towards under unless until up upon us use used uses
+    using very via was wasn't we we're well were weren't what when whenever where whereas whether which while
+    who whom whose why will with within without won't would wouldn't yes yet you you're your e.g i.e eg ie""".split()
 )
 
 NEGATIONS = frozenset(
     """not no never none nothing neither nor nobody nowhere without cannot can't don't doesn't didn't isn't aren't
-    wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't ain't dont doesnt didnt isnt arent wasnt
-    werent wont wouldnt shouldnt couldnt hasnt havent cant""".split()
+    wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't ain't dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt shouldnt couldnt hasnt havent cant""".split()
 )
 
 
@@ -76,7 +76,9 @@ def information(word: str) -> float:
 def is_word(word: str) -> bool:
     """Whether ``word`` is a known English word or contraction, in any case."""
     word = word.casefold()
-    return word in frequencies() or word in FUNCTION_WORDS or word in NEGATIONS or word.removesuffix("'s") in frequencies()
+    return (
+        word in frequencies() or word in FUNCTION_WORDS or word in NEGATIONS or word.removesuffix("'s") in frequencies()
+    )
 
 
 def readable_share(words: list[str], known: frozenset[str]) -> float:

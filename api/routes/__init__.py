@@ -13,18 +13,24 @@ from api.routes import (
     items,
     jobs,
     mine,
+    packs,
+    people,
     regrades,
     results,
     reviews,
+    roster,
     score,
     system,
     uploads,
+    viva,
 )
 
 _V1: tuple[APIRouter, ...] = (
     score.router,
     items.router,
+    packs.router,
     exams.router,
+    roster.router,
     uploads.router,
     jobs.router,
     results.router,
@@ -32,8 +38,10 @@ _V1: tuple[APIRouter, ...] = (
     regrades.router,
     exports.router,
     mine.router,
+    viva.router,
     candidates.router,
     accounts.router,
+    people.router,
 )
 
 

@@ -8,19 +8,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict, Field, model_validator
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api import exams
 from api.auth import Principal
-from api.db.models import Answer, Candidate, CandidateName, Exam, RosterEntry
+from api.db.models import Exam
 from api.deps import IfMatch, Staff, Svc, Unit, audit, bump, decode_cursor, encode_cursor, own, reply
 from api.problems import Problem
-from api.schemas import Body, Cursor, Id, IdText, Limit, Page, SlugText, Time, View
+from api.schemas import Body, Cursor, Id, Limit, Page, SlugText, Time, View
 
 router = APIRouter(tags=["exams"])
 Percent = Annotated[float, Field(ge=0, le=100)]
-External = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Boundary(Body):
@@ -114,68 +113,6 @@ class ExamLine(View):
     title: str
     created_at: Time
     released_at: Time | None
-
-
-class NewAnswer(Body):
-    """One answer; ``candidate`` is the id by which the school knows the candidate."""
-
-    candidate: External
-    item: SlugText
-    response: Annotated[str, Field(max_length=20_000)]
-
-
-class NewAnswers(Body):
-    """Answers to store, all or none."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"answers": [{"candidate": "0017", "item": "view-vs-reshape", "response": "It copies."}]}]
-        }
-    )
-
-    answers: Annotated[list[NewAnswer], Field(min_length=1, max_length=1000)]
-    replace: bool = Field(default=False, description="Replace answers that have another text.")
-
-
-class SavedView(View):
-    """What became of the answers; ``kept`` have a mark that a person decided."""
-
-    added: int
-    replaced: int
-    unchanged: int
-    kept: int
-
-
-class RosterLine(View):
-    """A candidate of an exam; outside id and name only when they were asked for, which is logged."""
-
-    candidate: str
-    external_id: str | None = None
-    name: str | None = None
-    answers: int
-    submitted_at: Time | None
-
-
-class NewRosterLine(Body):
-    """A candidate by the id the school knows, with a name if wanted."""
-
-    external_id: External
-    name: Annotated[str, Field(max_length=400)] | None = None
-
-
-class NewRoster(Body):
-    """Candidates to enrol."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"candidates": [{"external_id": "0017"}]}]})
-
-    candidates: Annotated[list[NewRosterLine], Field(min_length=1, max_length=5000)]
-
-
-class Enrolled(View):
-    """Outside id to candidate id, and how many are new on the roster."""
-
-    added: int
-    candidates: dict[str, str]
 
 
 def seconds(value: datetime | None) -> float | None:
@@ -330,105 +267,3 @@ def _check_releasable(session: Session, exam: Exam) -> None:
         raise Problem("wrong-state", f"{found.answers - found.marked} answers have no mark yet")
     if exam.closes_at is not None and exam.closes_at > time.time():
         raise Problem("wrong-state", "candidates can still answer; close the window before")
-
-
-@router.post("/exams/{exam_id}/answers", status_code=201, response_model=SavedView)
-def add_answers(exam_id: Id, body: NewAnswers, sender: Staff, unit: Unit) -> Response:
-    """Store up to 1,000 answers, all or none."""
-
-    def action(session: Session) -> SavedView:
-        exam = own_exam(session, exam_id, sender, lock=True)
-        by_slug = {slot.slug: slot.item_id for slot in exams.slots(session, exam.id)}
-        pairs = [(one.candidate, one.item) for one in body.answers]
-        errors = [
-            (f"answers.{at}", "the candidate answers this item twice" if one.item in by_slug else "no such item")
-            for at, one in enumerate(body.answers)
-            if one.item not in by_slug or (one.candidate, one.item) in pairs[:at]
-        ]
-        if errors:
-            raise Problem("invalid", f"{len(errors)} answers are not acceptable; nothing was stored", errors[:100])
-        ids = exams.candidates_by_external(session, sender.org_id, [one.candidate for one in body.answers])
-        exams.enrol(session, exam, ids.values())
-        given = [exams.Given(ids[one.candidate], by_slug[one.item], one.response) for one in body.answers]
-        saved = exams.save_answers(session, exam, given, replace=body.replace, upload_id=None, actor=sender.actor)
-        return SavedView(added=saved.added, replaced=saved.replaced, unchanged=saved.unchanged, kept=saved.kept)
-
-    return unit.run(action, 201)
-
-
-@router.get("/exams/{exam_id}/roster", response_model=Page[RosterLine])
-def get_roster(
-    exam_id: Id,
-    sender: Staff,
-    svc: Svc,
-    reveal: Annotated[bool, Query(description="Show outside ids and names; this is logged.")] = False,
-) -> Response:
-    """Candidates of the exam, opaque unless revealed."""
-    with svc.db.write() if reveal else svc.db.read() as session:
-        own_exam(session, exam_id, sender)
-        if reveal:
-            audit(session, sender, "reveal", exam_id)
-        query = select(RosterEntry).where(RosterEntry.exam_id == exam_id).order_by(RosterEntry.candidate_id)
-        entries = session.scalars(query).all()
-        numbers: dict[str, int] = {}
-        for one in session.scalars(select(Answer.candidate_id).where(Answer.exam_id == exam_id)):
-            numbers[one] = numbers.get(one, 0) + 1
-        names = exam_names(session, exam_id) if reveal else {}
-    data = [
-        RosterLine(
-            candidate=one.candidate_id,
-            external_id=names.get(one.candidate_id, (None, None))[0],
-            name=names.get(one.candidate_id, (None, None))[1],
-            answers=numbers.get(one.candidate_id, 0),
-            submitted_at=one.submitted_at,
-        )
-        for one in entries
-    ]
-    return reply(Page[RosterLine](data=data))
-
-
-def exam_names(session: Session, exam_id: str) -> dict[str, tuple[str, str | None]]:
-    """Candidate id to outside id and name; callers log that they looked."""
-    query = (
-        select(CandidateName.candidate_id, CandidateName.external_id, CandidateName.name)
-        .join(RosterEntry, RosterEntry.candidate_id == CandidateName.candidate_id)
-        .where(RosterEntry.exam_id == exam_id)
-    )
-    return {row.candidate_id: (row.external_id, row.name) for row in session.execute(query)}
-
-
-@router.post("/exams/{exam_id}/roster", status_code=201, response_model=Enrolled)
-def enrol(exam_id: Id, body: NewRoster, sender: Staff, unit: Unit) -> Response:
-    """Enrol candidates by outside id; their opaque ids come back, for making their keys."""
-
-    def action(session: Session) -> Enrolled:
-        exam = own_exam(session, exam_id, sender, lock=True)
-        given = {one.external_id: one.name for one in body.candidates}
-        if len(given) < len(body.candidates):
-            raise Problem("duplicate", "a candidate comes twice")
-        ids = exams.candidates_by_external(session, sender.org_id, given)
-        for external, name in given.items():
-            if name is not None:
-                session.get_one(CandidateName, ids[external]).name = name
-        return Enrolled(added=exams.enrol(session, exam, ids.values()), candidates=ids)
-
-    return unit.run(action, 201)
-
-
-@router.delete("/exams/{exam_id}/roster/{candidate_id}", response_model=RosterLine)
-def leave(exam_id: Id, candidate_id: IdText, sender: Staff, unit: Unit) -> Response:
-    """Take a candidate off the roster; one who has answered stays."""
-
-    def action(session: Session) -> RosterLine:
-        own_exam(session, exam_id, sender, lock=True)
-        own(session, Candidate, candidate_id, sender, "candidate")
-        if session.scalar(
-            select(Answer.id).where(Answer.exam_id == exam_id, Answer.candidate_id == candidate_id).limit(1)
-        ):
-            raise Problem("in-use", "the candidate has answered")
-        session.execute(
-            delete(RosterEntry).where(RosterEntry.exam_id == exam_id, RosterEntry.candidate_id == candidate_id)
-        )
-        return RosterLine(candidate=candidate_id, answers=0, submitted_at=None)
-
-    return unit.run(action)

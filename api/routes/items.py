@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -12,15 +13,14 @@ from sqlalchemy.orm import Session
 from api import items
 from api.db.models import ItemRow, ItemVersion
 from api.deps import Anyone, IfMatch, Staff, Svc, Unit, audit, bump, decode_cursor, encode_cursor, reply
-from api.problems import Problem, from_library
+from api.problems import Problem
 from api.schemas import Body, Cursor, Limit, Page, SlugPath, Time, VersionPath, View
 from api.views import ItemLine, ItemView, QuestionView, item_line, item_view, question_view
 from grader.bank import parse_item
-from grader.errors import RubricError
-from grader.rubric import Item
+from grader.lint import lint_text
 
 router = APIRouter(tags=["items"])
-_CONTENT: dict[str, Any] = {
+EXAMPLE: dict[str, Any] = {
     "id": "caching",
     "prompt": "What does a cache do?",
     "reference_answer": "It keeps results so that they need not be computed again.",
@@ -37,7 +37,7 @@ _CONTENT: dict[str, Any] = {
 class NewItem(Body):
     """A new item; ``content`` has the fields of the rubric format."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"use": "practice", "content": _CONTENT}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"use": "practice", "content": EXAMPLE}]})
 
     use: items.Use = "practice"
     content: dict[str, Any]
@@ -46,7 +46,7 @@ class NewItem(Body):
 class NewVersion(Body):
     """The next version of an item."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"content": _CONTENT}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": EXAMPLE}]})
 
     content: dict[str, Any]
 
@@ -54,10 +54,10 @@ class NewVersion(Body):
 class LintRequest(Body):
     """A rubric to look at: as an object or as YAML text."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"content": _CONTENT}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": EXAMPLE}]})
 
     content: dict[str, Any] | None = None
-    yaml: Annotated[str, Field(max_length=1_000_000)] | None = None
+    yaml: Annotated[str, Field(max_length=200_000)] | None = None
 
 
 class Finding(View):
@@ -91,23 +91,6 @@ class VersionLine(View):
     content_hash: str
     created_by: str
     created_at: Time
-
-
-class Pack(Body):
-    """Items that travel together."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"format": "grader-pack/1", "items": [_CONTENT]}]})
-
-    format: Literal["grader-pack/1"] = "grader-pack/1"
-    items: Annotated[list[dict[str, Any]], Field(max_length=2000)]
-
-
-class PackResult(View):
-    """What an import did; it did nothing at all if one item was not acceptable."""
-
-    created: list[str]
-    new_versions: list[str]
-    unchanged: list[str]
 
 
 @router.get("/items", response_model=Page[ItemLine])
@@ -157,21 +140,21 @@ def lint_item(body: LintRequest, sender: Staff) -> Response:
     """What is wrong with a rubric, or could be better; nothing is stored."""
     if (body.content is None) == (body.yaml is None):
         raise Problem("invalid", "give either content or yaml")
-    try:
-        item = items.parse_content(body.content) if body.content is not None else parse_item(body.yaml or "")
-    except Problem as problem:
-        found = [Finding(severity="error", code="field", field=where, message=what) for where, what in problem.errors]
-        return reply(LintResult(ok=False, findings=found))
-    except RubricError as error:
-        found = [
-            Finding(severity="error", code=one.code, field=one.field, line=one.line, message=one.message)
-            for one in error.problems
-        ]
-        return reply(LintResult(ok=False, findings=found))
-    warnings = [
-        Finding(severity="warning", code=code, field=where, message=what) for code, where, what in items.findings(item)
+    # JSON is YAML, so both forms are looked at by the same rules.
+    text = body.yaml if body.yaml is not None else json.dumps(body.content, indent=1)
+    problems = lint_text(text)
+    found = [
+        Finding(
+            severity="error" if one.severity == "error" else "warning",
+            code=one.code,
+            field=one.field,
+            line=one.line,
+            message=one.message,
+        )
+        for one in problems
     ]
-    return reply(LintResult(ok=True, findings=warnings, item=item.model_dump(mode="json")))
+    ok = all(one.severity != "error" for one in problems)
+    return reply(LintResult(ok=ok, findings=found, item=parse_item(text).model_dump(mode="json") if ok else None))
 
 
 @router.get("/items/{item_id}", response_model=ItemView | QuestionView)
@@ -244,63 +227,3 @@ def get_version(item_id: SlugPath, version: VersionPath, sender: Staff, svc: Svc
         row = items.row_of(session, sender, item_id)
         item = items.content_of(session, row.id, version)
     return reply(item_view(row, item, version))
-
-
-@router.get("/pack", response_model=Pack)
-def export_pack(sender: Staff, svc: Svc, tag: Annotated[str | None, Query(max_length=80)] = None) -> Response:
-    """All items of the organisation, or those with a tag, in their current version."""
-    with svc.db.read() as session:
-        query = select(ItemRow).where(ItemRow.org_id == sender.org_id, ItemRow.deleted_at.is_(None))
-        found = [
-            items.content_of(session, row.id, row.version) for row in session.scalars(query.order_by(ItemRow.slug))
-        ]
-    chosen = [item for item in found if tag is None or tag in item.tags]
-    return reply(Pack(items=[item.model_dump(mode="json") for item in chosen]))
-
-
-@router.post("/pack", response_model=PackResult)
-def import_pack(
-    body: Pack, sender: Staff, unit: Unit, use: Annotated[items.Use, Query(description="For new items.")] = "practice"
-) -> Response:
-    """Store all items of a pack, or none: unknown ids are created, known ones get a new version."""
-    parsed = _parse_all(body.items)
-
-    def action(session: Session) -> PackResult:
-        result = PackResult(created=[], new_versions=[], unchanged=[])
-        query = select(ItemRow).where(ItemRow.org_id == sender.org_id).with_for_update()
-        known = {row.slug: row for row in session.scalars(query)}
-        for item in parsed:
-            row = known.get(item.id)
-            if row is None:
-                items.add_item(session, sender.org_id, sender.actor, item, use)
-                result.created.append(item.id)
-            elif row.deleted_at is not None:
-                raise Problem("duplicate", f"the item '{item.id}' was deleted; allowed: another id")
-            elif items.dump(items.content_of(session, row.id, row.version), 0) == items.dump(item, 0):
-                result.unchanged.append(item.id)
-            else:
-                items.add_version(session, row, sender.actor, item)
-                row.revision += 1
-                result.new_versions.append(item.id)
-        return result
-
-    return unit.run(action)
-
-
-def _parse_all(contents: list[dict[str, Any]]) -> list[Item]:
-    errors: list[tuple[str, str]] = []
-    parsed: dict[str, Item] = {}
-    for at, content in enumerate(contents):
-        try:
-            item = items.parse_content(content)
-        except Problem as problem:
-            errors.extend((f"items.{at}.{where}", what) for where, what in problem.errors)
-            continue
-        except RubricError as error:
-            raise from_library(error) from None
-        if item.id in parsed:
-            errors.append((f"items.{at}.id", f"the id '{item.id}' comes twice"))
-        parsed[item.id] = item
-    if errors:
-        raise Problem("invalid-rubric", f"{len(errors)} problems; nothing was stored", errors[:100])
-    return list(parsed.values())

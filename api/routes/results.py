@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from api import exams, results, similar, statistics
 from api.db.models import Answer, Exam, Mark
 from api.deps import Staff, Svc, audit, decode_cursor, encode_cursor, reply
-from api.routes.exams import exam_names, own_exam
+from api.routes.exams import own_exam
+from api.routes.roster import exam_names
 from api.schemas import Cursor, Id, Limit, Page, SlugPath, View
 
 router = APIRouter(tags=["results"])

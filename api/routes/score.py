@@ -93,7 +93,7 @@ def _item(svc: Services, sender: Principal, slug: str | None, version: int | Non
 
 
 def _views(svc: Services, sender: Principal, item: Item, texts: Sequence[str]) -> list[Score | CandidateScore]:
-    scores = svc.scorer.grade(item, texts)
+    scores = svc.scorer.grade_many(item, texts)
     return list(scores) if sender.staff else [candidate_score(score, item) for score in scores]
 
 

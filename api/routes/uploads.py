@@ -15,7 +15,8 @@ from api import exams, uploads
 from api.db.models import Upload
 from api.deps import Staff, Svc, Unit, own, reply
 from api.problems import Problem
-from api.routes.exams import SavedView, own_exam
+from api.routes.exams import own_exam
+from api.routes.roster import SavedView
 from api.schemas import Body, Id, Page, SlugText, Time, View
 
 router = APIRouter(tags=["uploads"])

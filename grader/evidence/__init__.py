@@ -1,0 +1,1 @@
+"""What a credit rests on: one module a kind of evidence."""

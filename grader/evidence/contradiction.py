@@ -29,8 +29,8 @@ MISCONCEPTION_MARGIN = 0.04
 NEAR_COPY = 0.8
 
 _TURNING = frozenset(
-    """fail fails failed failing lack lacks lacking prevent prevents stops stop avoid avoids instead longer hardly barely
-    rarely unable impossible disable disables disabled off""".split()
+    """fail fails failed failing lack lacks lacking prevent prevents stops stop avoid avoids instead longer hardly
+    barely rarely unable impossible disable disables disabled off""".split()
 )
 
 

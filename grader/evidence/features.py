@@ -13,7 +13,7 @@ from grader.index import ItemIndex
 
 Floats = NDArray[np.float32]
 
-#: Name and meaning of each column; all but the last three can only grow when a statement is added.
+#: Name and meaning of each column.
 FEATURES = {
     "recall": "share of the key statement found in the best single statement (token alignment)",
     "pair_recall": "the same in the best two neighbouring statements",
@@ -26,7 +26,11 @@ FEATURES = {
     "has_keywords": "1 if the element has keywords",
     "background": "share of the key statement that the item's other components and the prompt already say",
     "siblings": "share of it that the other wordings of the same element say (0 if there are none)",
+    "wordings": "logarithm to base 2 of the number of wordings of the element: the more, the likelier a chance match",
 }
+
+#: Features that depend on the rubric alone; all others can only grow when a statement is added.
+CONSTANTS = ("has_keywords", "background", "siblings", "wordings")
 
 
 def element_keywords(index: ItemIndex, words: Sequence[Words]) -> dict[tuple[str, int], KeywordEvidence]:
@@ -63,6 +67,7 @@ def features(
             [1.0 if evidence else 0.0 for evidence in met],
             index.background,
             index.siblings,
+            index.wordings,
         ]
     )
     return np.round(table, 5).astype(np.float32), found

@@ -149,4 +149,4 @@ def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:
 
 def _rounded(values: NDArray[np.floating]) -> Floats:
     """Five decimals: what is left of a matrix product when other responses share the call."""
-    return np.round(np.clip(values, -1.0, 1.0), 5).astype(np.float32)
+    return np.asarray(np.round(np.clip(values, -1.0, 1.0), 5), dtype=np.float32)

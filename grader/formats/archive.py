@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 import zlib
+from itertools import pairwise
 
 from grader.errors import InputError
 from grader.formats.limits import Limits, check_limit
@@ -31,36 +32,39 @@ def check_workbook(data: bytes, name: str, limits: Limits) -> None:
         InputError: With what was found and what is allowed.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_kind(archive, name)
+            parts = archive.infolist()
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError) as error:
         raise InputError(f"{name}: a damaged Excel or zip file ({error}); allowed: save it again") from None
-    with archive:
-        parts = archive.infolist()
-        _check_kind(archive, {part.filename for part in parts}, name)
-        check_limit(name, "parts inside the file", len(parts), _MAX_PARTS)
-        left = limits.max_uncompressed_bytes
-        strings: list[int] = []
-        sheets: list[bytes] = []
-        for part in parts:
-            content = _expand(data, part, left, name, limits)
-            left -= len(content)
-            if b"sst" in content[:2_000]:
-                strings.extend(_string_sizes(content))
-            if b"sheetData" in content:
-                sheets.append(content)
+    check_limit(name, "parts inside the file", len(parts), _MAX_PARTS)
+    left = limits.max_uncompressed_bytes
+    strings: list[int] = []
+    sheets: list[bytes] = []
+    for part in parts:
+        content = _expand(data, part, left, name, limits)
+        left -= len(content)
+        if b"sst" in content:
+            strings.extend(_string_sizes(content))
+        if b"sheetData" in content:
+            sheets.append(content)
     for content in sheets:
         _check_sheet(content, strings, name, limits)
 
 
-def _check_kind(archive: zipfile.ZipFile, names: set[str], name: str) -> None:
-    if any(part.lower() in ("xl/workbook.xml", "/xl/workbook.xml") for part in names):
-        return
+def _check_kind(archive: zipfile.ZipFile, name: str) -> None:
+    names = {part.lower().lstrip("/") for part in archive.namelist()}
+    # Whatever else a zip holds, the parser may read these instead, and they are not checked here.
     if "xl/workbook.bin" in names:
         kind = "a binary Excel workbook (.xlsb): save it as .xlsx or .csv"
+    elif "mimetype" in names and "content.xml" in names:
+        kind = "an OpenDocument file: save it as .xlsx or .csv"
+    elif "xl/workbook.xml" in names:
+        return
     elif any(part.startswith("word/") for part in names):
         kind = "a Word document, not a table"
-    elif "mimetype" in names and b"opendocument" in archive.open("mimetype").read(100):
-        kind = "an OpenDocument file: save it as .xlsx or .csv"
     else:
         kind = "a zip archive: unpack it and send the table inside"
     raise InputError(f"{name}: this is {kind}; allowed: CSV or TSV text, XLSX, Parquet")
@@ -106,7 +110,7 @@ def _inflate(raw: bytes, left: int, name: str) -> bytes:
 
 def _string_sizes(content: bytes) -> list[int]:
     starts = [match.start() for match in _STRING.finditer(content)]
-    return [end - start for start, end in zip(starts, [*starts[1:], len(content)], strict=True)]
+    return [end - start for start, end in pairwise([*starts, len(content)])]
 
 
 def _check_sheet(content: bytes, strings: list[int], name: str, limits: Limits) -> None:
@@ -118,7 +122,7 @@ def _check_sheet(content: bytes, strings: list[int], name: str, limits: Limits) 
         # Cells without an address follow each other from the row's own number.
         rows = max(rows, max((int(digits) for digits in _ROW.findall(content)), default=1))
         columns = max(columns, 1)
-    where = f"{name}: a sheet reaches {column_letter(max(columns, 1) - 1)}{rows}:"
+    where = f"{name}: a sheet reaches {column_letter(max(columns, 1) - 1)}{rows}"
     check_limit(where, "columns (delete empty ones at the right)", columns, limits.max_columns)
     # Blank rows between the filled ones are allowed for generously; they are counted exactly later.
     check_limit(where, "rows (delete empty ones below)", rows, 2 * limits.max_rows + 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from grader.formats.builder import SheetBuilder
 from grader.formats.headers import Headers, id_position
-from grader.formats.layout import Layout, is_human, numbered_human
+from grader.formats.layout import Layout, is_human, numbered_human, read_loose_marks
 from grader.formats.notes import shorten
 from grader.formats.numeric import parse_number
 from grader.formats.sheet import Place, Question, Sheet
@@ -64,6 +64,7 @@ def _read_wide(table: Table, chosen: str | None) -> Sheet:
     for index, row, who in builder.candidates(candidate):
         for block in blocks:
             _add_response(builder, block, index, row, who)
+    read_loose_marks(builder, headers, "human_score 1")
     return builder.finish(candidate)
 
 

@@ -11,7 +11,7 @@ import re
 
 from grader.formats.builder import SheetBuilder
 from grader.formats.headers import Headers, attached_columns, id_position
-from grader.formats.layout import Layout, is_human, is_test_student
+from grader.formats.layout import Layout, is_human, is_test_student, read_loose_marks
 from grader.formats.numeric import parse_number
 from grader.formats.roster import ASSIGNMENT, is_total, read_roster
 from grader.formats.sheet import Place, Question, Sheet
@@ -22,10 +22,11 @@ _QUESTION = re.compile(r"(\d+):\s*(.*)", re.DOTALL)
 
 def _pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
     """Positions of question columns and of the points column right of each."""
+    attached = attached_columns(names)
     return [
         (at, at + 1)
         for at, name in enumerate(names[:-1])
-        if _QUESTION.fullmatch(name) and parse_number(names[at + 1]) is not None
+        if _QUESTION.fullmatch(name) and parse_number(names[at + 1]) is not None and at not in attached
     ]
 
 
@@ -54,6 +55,7 @@ def _read_analysis(table: Table, chosen: str | None) -> Sheet:
             builder.add_mark(who, key, "points", index, points)
             for kind, column in marks[at]:
                 builder.add_mark(who, key, kind, index, column)
+    read_loose_marks(builder, headers, "<id>: <question> [human_score]")
     return builder.finish(candidate)
 
 

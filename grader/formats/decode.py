@@ -23,7 +23,9 @@ _FOREIGN = (
 )
 _MARKUP = ("<!doctype html", "<html", "<?xml", "<table")
 _ALLOWED = "allowed: CSV or TSV text, XLSX, Parquet"
-_MAX_CONTROL_SHARE = 0.005
+# Single control characters come from pasted text; a binary file has one in ten.
+_FEW_CONTROLS = 20
+_MAX_CONTROL_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,5 +142,5 @@ def _check_text(content: str, name: str) -> None:
     if head.startswith(("[{", '{"')):
         raise InputError(f"{name}: this is JSON; {_ALLOWED}")
     controls = sum(content.count(chr(code)) for code in range(1, 32) if code not in (9, 10, 13))
-    if controls > len(content) * _MAX_CONTROL_SHARE and controls > 2:
+    if controls > max(_FEW_CONTROLS, len(content) * _MAX_CONTROL_SHARE):
         raise InputError(f"{name}: {controls} control characters: this is a binary file, no text; {_ALLOWED}")

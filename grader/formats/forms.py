@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from grader.formats.builder import SheetBuilder
 from grader.formats.headers import Headers, id_position
-from grader.formats.layout import Layout, Style, read_wide
+from grader.formats.layout import Layout, Style, loose_marks, read_loose_marks, read_wide
 from grader.formats.sheet import Sheet
 from grader.formats.table import Table
 
@@ -52,8 +52,9 @@ def _read_google(table: Table, chosen: str | None) -> Sheet:
     meta = [0, candidate, headers.find(*_GOOGLE_EMAIL)]
     # Google puts its own score among the first three; further right the word is a question.
     meta += [at for at in (1, 2) if at < len(headers.names) and headers.names[at] in _GOOGLE_SCORE]
-    skip = {at for at in meta if at is not None}
+    skip = {at for at in meta if at is not None} | loose_marks(headers)
     read_wide(builder, headers, skip, _GOOGLE, lambda: builder.candidates(candidate))
+    read_loose_marks(builder, headers, "<question> [human_score]")
     return builder.finish(candidate)
 
 
@@ -73,8 +74,9 @@ def _read_microsoft(table: Table, chosen: str | None) -> Sheet:
             message = "not every response has an e-mail address: candidates are named by the column ID"
             builder.log.add("anonymous", message, column=builder.label(email))
     skip = {headers.names.index(name) for name in _MICROSOFT_META if name in headers.names}
-    skip |= {candidate} if candidate is not None else set()
+    skip |= loose_marks(headers) | ({candidate} if candidate is not None else set())
     read_wide(builder, headers, skip, _MICROSOFT, lambda: builder.candidates(candidate))
+    read_loose_marks(builder, headers, "<question> [human_score]")
     return builder.finish(candidate, total=headers.find(*_TOTAL))
 
 

@@ -64,14 +64,6 @@ def is_test_student(builder: SheetBuilder, name: int | None) -> Callable[[int], 
     return lambda index: name is not None and flat(builder.at(name, index)) in _TEST_STUDENTS
 
 
-def first_text(builder: SheetBuilder, position: int | None) -> str:
-    """The first filled cell of a column, ``""`` for no column."""
-    if position is None:
-        return ""
-    cells = (builder.at(position, index) for index in range(len(builder.table.rows)))
-    return next((cell for cell in cells if cell.strip()), "")
-
-
 def read_wide(
     builder: SheetBuilder,
     headers: Headers,
@@ -131,3 +123,29 @@ def note_machine_score(builder: SheetBuilder, column: int | None) -> None:
     """Say why a column ``score`` is not read as a person's mark."""
     if column is not None:
         builder.log.add("score-is-the-machines", SCORE_IS_THE_MACHINES, column=builder.label(column))
+
+
+def loose_marks(headers: Headers) -> set[int]:
+    """Positions of human marks whose header names no question."""
+    return {at for at, name in enumerate(headers.names) if is_human(name)}
+
+
+def read_loose_marks(builder: SheetBuilder, headers: Headers, example: str) -> None:
+    """Read marks whose header names no question: they belong to the question if there is only one.
+
+    Otherwise they are a problem, never passed over in silence; ``example`` is a header that would do.
+    """
+    columns = sorted(loose_marks(headers))
+    if columns and len(builder.questions) != 1:
+        message = (
+            f"the file has {len(builder.questions)} questions: these marks belong to none and are left out; "
+            f"allowed: one column a question, such as {example!r}"
+        )
+        for at in columns:
+            builder.log.add("mark-without-item", message, column=builder.label(at))
+        return
+    builder.used.update(columns)
+    rows = {row: index for index, row in enumerate(builder.table.rows)}
+    for cell in builder.cells:
+        for at in columns:
+            builder.add_mark(cell.candidate, cell.item_key, headers.names[at], rows[cell.row], at)

@@ -12,7 +12,7 @@ import re
 from grader.errors import InputError
 from grader.formats.builder import SheetBuilder
 from grader.formats.headers import Headers, flat, id_position
-from grader.formats.layout import Layout, numbered_human
+from grader.formats.layout import Layout, numbered_human, read_loose_marks
 from grader.formats.notes import shorten
 from grader.formats.numeric import parse_number
 from grader.formats.sheet import Place, Question, Sheet
@@ -71,6 +71,7 @@ def _read(table: Table, chosen: str | None) -> Sheet:
         for kind, number, column in human:
             if number in keys:
                 builder.add_mark(who, keys[number], kind, index, column)
+    read_loose_marks(builder, headers, "human_score 1")
     grade, full = _grade(headers, table)
     return builder.finish(candidate, total=grade, total_max=full)
 

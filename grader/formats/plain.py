@@ -5,7 +5,15 @@ from __future__ import annotations
 from grader.errors import InputError
 from grader.formats.builder import SheetBuilder
 from grader.formats.headers import Headers, id_position
-from grader.formats.layout import Layout, Style, is_human, note_machine_score, read_wide
+from grader.formats.layout import (
+    Layout,
+    Style,
+    is_human,
+    loose_marks,
+    note_machine_score,
+    read_loose_marks,
+    read_wide,
+)
 from grader.formats.sheet import Mark, Place, Question, Sheet
 from grader.formats.table import Table
 
@@ -66,30 +74,15 @@ def _read_wide(table: Table, chosen: str | None) -> Sheet:
     headers = Headers.of(table.headers)
     builder = SheetBuilder(WIDE.name, table)
     candidate = id_position(headers, table.labels, chosen, _CANDIDATE)
-    loose = {at for at, name in enumerate(headers.names) if is_human(name) or name in ("score", "feedback")}
+    loose = loose_marks(headers) | {
+        at for at, name in enumerate(headers.names) if name in ("score", "feedback")
+    }
     about = {headers.names.index(name) for name in _ABOUT if name in headers.names}
     skip = loose | about | ({candidate} if candidate is not None else set())
     read_wide(builder, headers, skip, _WIDE_STYLE, lambda: builder.candidates(candidate))
     note_machine_score(builder, headers.find("score"))
-    _read_loose_marks(builder, headers, {at for at in loose if is_human(headers.names[at])})
+    read_loose_marks(builder, headers, "view human_score")
     return builder.finish(candidate)
-
-
-def _read_loose_marks(builder: SheetBuilder, headers: Headers, columns: set[int]) -> None:
-    """Marks in columns that name no item: they belong to the item if there is only one."""
-    if columns and len(builder.questions) != 1:
-        message = (
-            f"the file has {len(builder.questions)} items, so these marks belong to none and are not read; "
-            "allowed: '<item> human_score', a column an item"
-        )
-        for at in sorted(columns):
-            builder.log.add("mark-without-item", message, column=builder.label(at))
-        return
-    builder.used |= columns
-    rows = {row: index for index, row in enumerate(builder.table.rows)}
-    for cell in builder.cells:
-        for at in sorted(columns):
-            builder.add_mark(cell.candidate, cell.item_key, headers.names[at], rows[cell.row], at)
 
 
 def _matches_pmatch(headers: Headers) -> bool:

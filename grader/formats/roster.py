@@ -133,6 +133,12 @@ def read_roster(table: Table) -> Roster:
     student = headers.find("student", "lastname")
     columns = [[restore(text).strip() for text in table.texts(at)] for at in ids]
     names = table.texts(student) if student is not None else [""] * len(table.rows)
+    first = headers.find("firstname")
+    if first is not None:
+        names = [
+            f"{last}, {given}" if given else last
+            for last, given in zip(names, table.texts(first), strict=True)
+        ]
     log = NoteLog()
     people: list[Person] = []
     points_row = None

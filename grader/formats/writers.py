@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import math
 import re
 from collections.abc import Container, Sequence
 from typing import Literal
@@ -29,7 +30,9 @@ _EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 # Excel writes characters that XML cannot hold as _x000D_, so a text that looks like that is escaped too.
 _LOOKS_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
-_XML_FORBIDDEN = re.compile("[\x01-\x08\x0b-\x1f\ufffe\uffff]")
+_XML_FORBIDDEN = re.compile("[\x01-\x08\x0b-\x1f]")
+# Two code points that are no characters and that no XML holds, escaped or not.
+_NONCHARACTERS = str.maketrans("\ufffe\uffff", "\ufffd\ufffd")
 
 
 def write_csv(
@@ -73,8 +76,13 @@ def write_xlsx(rows: Sequence[OutRow], *, id_columns: Container[int] = (), title
         )
     book = Workbook(write_only=True)
     sheet = book.create_sheet(title)
-    for number, row in enumerate(rows, 1):
-        sheet.append([_xlsx_cell(sheet, value, number, at, at in id_columns) for at, value in enumerate(row)])
+    # All cells before the first append: an error between two appends leaves openpyxl's stream open.
+    ready = [
+        [_xlsx_cell(sheet, value, number, at, at in id_columns) for at, value in enumerate(row)]
+        for number, row in enumerate(rows, 1)
+    ]
+    for cells in ready:
+        sheet.append(cells)
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
@@ -104,6 +112,8 @@ def _excel_value(value: object) -> object:
     if value is None or value == "":
         return None
     if isinstance(value, float | int) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            return value_text(value) or None
         digits = format_number(value).lstrip("-").replace(".", "")
         return value if len(digits) <= _EXCEL_DIGITS else value_text(value)
     if isinstance(value, dt.date):
@@ -126,5 +136,5 @@ def _writable(text: str, row: int, column: int) -> str:
 
 
 def _escape(text: str) -> str:
-    marked = _LOOKS_ESCAPED.sub("_x005F_", text)
+    marked = _LOOKS_ESCAPED.sub("_x005F_", text.translate(_NONCHARACTERS))
     return _XML_FORBIDDEN.sub(lambda found: f"_x{ord(found.group()):04X}_", marked)

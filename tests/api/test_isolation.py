@@ -33,7 +33,7 @@ def two(service):
         "item_id": "practice-one",
         "version": "1",
         "appeal_id": "0" * 27,
-        "session_id": "0" * 27,
+        "session_id": service.call("POST", "/viva", {"items": ["practice-one"]})["id"],
         "check_id": "x",
     }
     return service, service.other(), ids, regrade["id"]
@@ -45,6 +45,7 @@ BODIES = [
     {"note": "x"},
     {"title": "x"},
     {"use": "exam"},
+    {"option": 0},
     {"score": 1, "reason": "x"},
     {"reason": "x"},
     {"accept": False, "reply": "x"},

@@ -44,7 +44,24 @@ def test_parse_number_reads_both_decimal_marks(text, decimal, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "-", "EX", "N/A", "1e5", "nan", "inf", "0x10", "1,2,3", "1.2.3,4", "12 34", "5 / 10", "٣", "--1", "1_0"]
+    "text",
+    [
+        "",
+        "-",
+        "EX",
+        "N/A",
+        "1e5",
+        "nan",
+        "inf",
+        "0x10",
+        "1,2,3",
+        "1.2.3,4",
+        "12 34",
+        "5 / 10",
+        "٣",
+        "--1",
+        "1_0",
+    ],
 )
 def test_parse_number_refuses_what_is_no_number(text):
     assert parse_number(text) is None
@@ -67,7 +84,14 @@ def test_parse_number_never_raises(text):
 
 @pytest.mark.parametrize(
     ("value", "decimal", "text"),
-    [(3.0, ".", "3"), (2.5, ",", "2,5"), (-0.5, ".", "-0.5"), (0.1 + 0.2, ".", "0.3"), (-0.0, ".", "0"), (1e-7, ".", "0.0000001")],
+    [
+        (3.0, ".", "3"),
+        (2.5, ",", "2,5"),
+        (-0.5, ".", "-0.5"),
+        (0.1 + 0.2, ".", "0.3"),
+        (-0.0, ".", "0"),
+        (1e-7, ".", "0.0000001"),
+    ],
 )
 def test_format_number(value, decimal, text):
     assert format_number(value, decimal) == text
@@ -86,13 +110,17 @@ def test_guess_decimal_ignores_groups_of_three():
     assert guess_decimal(["1.5"], ";") == "."
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "\rx", "=", "@", "-x", "- list", "+x", "-1,5 x"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "\rx", "=", "@", "-x", "- list", "+x", "-1,5 x"]
+)
 def test_formula_text_gets_an_apostrophe(text):
     assert neutralise(text) == "'" + text
     assert restore("'" + text) == text
 
 
-@pytest.mark.parametrize("text", ["-1", "-1.5", "+3", "-1,5", "-1,234.56", "-5%", "-", "", "x=1", " =1", "a@b", "'x", "-1e5"])
+@pytest.mark.parametrize(
+    "text", ["-1", "-1.5", "+3", "-1,5", "-1,234.56", "-5%", "-", "", "x=1", " =1", "a@b", "'x", "-1e5"]
+)
 def test_numbers_and_plain_text_stay(text):
     assert neutralise(text) == text
     assert restore(text) == text

@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from grader.errors import InputError
+from grader.formats.export import Result, write_back
+from grader.formats.layouts import read_layout
 from grader.formats.limits import Limits
 from grader.formats.table import read_table
 
@@ -71,7 +73,14 @@ def test_excel_cells_are_text_and_typed_values_are_remembered():
 def test_whole_numbers_dates_and_truth_values():
     row = [12345678, 1.0, True, dt.datetime(2026, 4, 30, 9, 0), dt.date(2026, 4, 30), dt.time(9, 5)]
     table = read(xlsx([list("abcdef"), row]))
-    assert table.frame.iloc[0].tolist() == ["12345678", "1", "TRUE", "2026-04-30 09:00:00", "2026-04-30", "09:05:00"]
+    assert table.frame.iloc[0].tolist() == [
+        "12345678",
+        "1",
+        "TRUE",
+        "2026-04-30 09:00:00",
+        "2026-04-30",
+        "09:05:00",
+    ]
 
 
 def test_long_numeric_id_is_warned_about():
@@ -106,7 +115,10 @@ def test_excel_named_csv_is_read_with_one_warning():
     ("data", "match"),
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512 + "Workbook".encode("utf-16-le"), r"\.xls"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512 + "EncryptedPackage".encode("utf-16-le"), "password"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512 + "EncryptedPackage".encode("utf-16-le"),
+            "password",
+        ),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512 + "WordDocument".encode("utf-16-le"), "Word"),
         (b"PK\x03\x04 broken", "damaged"),
         (b"PK\x05\x06" + b"\x00" * 18, "zip archive"),
@@ -124,7 +136,10 @@ def test_bad_workbooks(data, match):
     ("parts", "match"),
     [
         ({"word/document.xml": "<x/>"}, "Word"),
-        ({"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<x/>"}, "OpenDocument"),
+        (
+            {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<x/>"},
+            "OpenDocument",
+        ),
         ({"xl/workbook.bin": "x"}, "xlsb"),
         ({"responses/a.csv": "id,a"}, "zip archive"),
     ],
@@ -178,8 +193,10 @@ def test_many_parts():
 
 def test_limits_of_sheets():
     rows = [["a", "b"], *[[f"x{at}", "y"] for at in range(30)]]
-    with pytest.raises(InputError, match="30 rows; allowed: at most 10"):
-        read(xlsx(rows[:20]), max_rows=10) and read(xlsx(rows), max_rows=10)
+    with pytest.raises(InputError, match="19 rows; allowed: at most 10"):
+        read(xlsx(rows[:20]), max_rows=10)
+    with pytest.raises(InputError, match="reaches B31: 31 rows"):
+        read(xlsx(rows), max_rows=10)
     with pytest.raises(InputError, match="columns"):
         read(xlsx([[f"c{at}" for at in range(11)], ["x"] * 11]), max_columns=10)
     with pytest.raises(InputError, match="row 2, column B: 101 characters"):
@@ -234,11 +251,24 @@ def parquet(frame):
 
 
 def test_parquet_is_read_as_text():
-    frame = pd.DataFrame({"id": ["007", None], "n": [1, 2], "x": [1.5, None], "when": [dt.date(2026, 1, 2), None]})
+    frame = pd.DataFrame(
+        {"id": ["007", None], "n": [1, 2], "x": [1.5, None], "when": [dt.date(2026, 1, 2), None]}
+    )
     table = read(parquet(frame), name="a.parquet")
     assert table.kind == "parquet"
     assert table.frame.to_numpy().tolist() == [["007", "1", "1.5", "2026-01-02"], ["", "2", "", ""]]
     assert table.rows == (2, 3)
+
+
+def test_parquet_in_excel_out():
+    frame = pd.DataFrame(
+        {"candidate": ["007", "8"], "view": ["x", "y"], "n": [1.5, None], "big": [2**60, -(2**60)]}
+    )
+    found = read_layout(read(parquet(frame), name="a.parquet"))
+    export = write_back(found, [Result("007", "view", 2.0)], format="xlsx")
+    rows = list(openpyxl.load_workbook(io.BytesIO(export.data)).active.iter_rows(values_only=True))
+    assert rows[1] == ("007", "x", 2, 1.5, str(2**60))
+    assert rows[2] == ("8", "y", None, None, str(-(2**60)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+"""The parts of the bench, each giving its piece of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eval.abuse import abuse_table, bank_frame, right_answers
+from eval.cache import RowCache, packaged_encoder
+from eval.datasets import read_viva
+from eval.few_labels import LEARNERS, few_labels
+from eval.few_labels import Plan as Curve
+from eval.frames import Collection, collect, english
+from eval.grading import GraderSystem
+from eval.progress import Progress, silent
+from eval.protocols import Line, Plan, grouped, leave_out, official
+from eval.results import described, header, plain_abuse, plain_line
+from eval.systems import SHIPPED, Systems
+from eval.viva import item_id
+from eval.viva_bench import viva_results
+from grader import Bank, Item, load_bank
+
+Json = dict[str, Any]
+PROTOCOLS = ("official", "leave-out", "grouped", "few-labels")
+VIVA = "viva_dev"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line sets.
+
+    Attributes:
+        data: Folder with the data; ``None`` looks in the usual places.
+        cache: Folder of what was computed before; ``None`` keeps nothing.
+        limit: Answers a split at most, for quick runs; ``None`` for all.
+        seeds: Drawings of few labels.
+        n_boot: Resamples.
+        seed: Of everything that is drawn.
+        prior: ``shipped``, or ``module:function`` that trains a prior on the other data sets.
+        abuse_answers: Right answers a data set that the abuse suite starts from.
+    """
+
+    data: Path | None = None
+    cache: Path | None = Path(".cache")
+    limit: int | None = None
+    seeds: int = 20
+    n_boot: int = 1000
+    seed: int = 0
+    prior: str = SHIPPED
+    abuse_answers: int = 150
+
+
+@dataclass(slots=True)
+class Bench:
+    """Data, systems and options of one run."""
+
+    options: Options
+    collection: Collection
+    systems: Systems
+    bank: Bank = field(default_factory=lambda: Bank([]))
+    progress: Progress = silent
+
+    @classmethod
+    def prepare(cls, options: Options, progress: Progress = silent) -> Bench:
+        """Loads the data and the encoder; says what is missing."""
+        collection = collect(options.data, limit=options.limit)
+        for name, reason in collection.skipped.items():
+            progress(f"skipped: {name}, {reason}")
+        systems = Systems(packaged_encoder(options.cache), RowCache(options.cache), options.prior, options.seed)
+        return cls(options, collection, systems, load_bank(), progress)
+
+    def protocol(self, name: str) -> list[Line]:
+        """The lines of one protocol."""
+        frames, systems = self.collection.frames, self.systems
+        if name == "few-labels":
+            curve = Curve(seeds=self.options.seeds, n_boot=self.options.n_boot, seed=self.options.seed,
+                          progress=self.progress)  # fmt: skip
+            return few_labels(frames, systems.fit_prior, curve, LEARNERS)
+        run, fits = {
+            "official": (official, systems.official()),
+            "leave-out": (leave_out, systems.unseen()),
+            "grouped": (grouped, systems.fitted()),
+        }[name]
+        plan = Plan(fits, systems.baselines(), self.options.n_boot, self.options.seed, self.progress)
+        return run(frames, plan)
+
+    def abuse(self) -> list[Json]:
+        """The abuse suite on every data set in English, and on the items of the bank."""
+        found = []
+        for name, frame in english(self.collection.frames).items():
+            self.progress(f"abuse: {name}")
+            most = self.options.abuse_answers if self.options.limit is None else self.options.limit
+            rights = right_answers(frame, most=most, seed=self.options.seed)
+            found.append(self._abuse(name, rights))
+        viva = self.viva_file()
+        if viva is not None and len(self.bank):
+            self.progress(f"abuse: {VIVA}")
+            answers = read_viva(viva)
+            items = self._bank_items(list(answers["question_id"]))
+            rights = right_answers(bank_frame(answers, items), items, seed=self.options.seed)
+            found.append(self._abuse(VIVA, rights))
+        return [part for part in found if part["rows"]]
+
+    def _abuse(self, name: str, rights: list[Any]) -> Json:
+        system: GraderSystem = self.systems.shipped
+        rows = abuse_table(system, rights, seed=self.options.seed, n_boot=self.options.n_boot) if rights else []
+        return plain_abuse(name, rows)
+
+    def _bank_items(self, questions: list[object]) -> Mapping[str, Item]:
+        names = {str(q): item_id(q) for q in questions}
+        return {question: self.bank[name] for question, name in names.items() if name in self.bank}
+
+    def viva_file(self) -> Path | None:
+        """The file of viva answers, if there."""
+        path = None if self.collection.folder is None else self.collection.folder / f"{VIVA}.csv"
+        return path if path is not None and path.is_file() else None
+
+    def viva(self) -> Json:
+        """The figures on viva answers; empty without the file."""
+        path = self.viva_file()
+        if path is None:
+            self.progress(f"skipped: {VIVA}, not in the data folder")
+            return {}
+        self.progress(f"viva: {path.name}")
+        shipped = self.systems.shipped.grader
+        return viva_results(path, self.bank, shipped, n_boot=self.options.n_boot, seed=self.options.seed)
+
+    def header(self) -> Json:
+        """What the figures depend on, and the data."""
+        options = self.options
+        head = header(self.systems.shipped.grader, seed=options.seed, n_boot=options.n_boot, limit=options.limit,
+                      prior=options.prior)  # fmt: skip
+        skipped = dict(self.collection.skipped)
+        if self.viva_file() is None:
+            skipped[VIVA] = "not in the data folder"
+        return head | {"skipped": skipped, "data": described(self.collection)}
+
+    def everything(self) -> Json:
+        """All results."""
+        results = self.header()
+        results["lines"] = [plain_line(line) for name in PROTOCOLS for line in self.protocol(name)]
+        results["abuse"] = self.abuse()
+        results["viva"] = self.viva()
+        self.systems.encoder.flush()
+        return results

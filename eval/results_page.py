@@ -1,0 +1,271 @@
+"""``docs/results.md`` from ``docs/results.json``: tables, nothing that is not in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.measures import MEASURES
+
+Json = Mapping[str, Any]
+
+TITLES: Mapping[str, str] = {
+    "r": "r", "r_within": "r within questions", "rmse": "RMSE", "qwk": "QWK", "f1_2way": "F1 two-way",
+    "f1_3way": "F1 three-way", "f1_components": "component F1", "f1_has_error": "F1 has_error",
+}  # fmt: skip
+ABOUT: Mapping[str, str] = {
+    "official": "Fitted to the train split of the data set, tested on its test splits: UA unseen answers, UQ unseen "
+    "questions, UD unseen domains. `uncalibrated` is the shipped grader, which is given references and nothing else.",
+    "leave-out": "Fitted to the other data sets in English (never to a test split), tested on the one named: nothing "
+    "of it has been seen.",
+    "grouped": "Five folds of the training rows, questions kept together; a model is tested on questions it has not "
+    "seen.",
+    "few-labels": "Labelled answers a question drawn at random, mean over the seeds (after Bexte et al. 2023). The "
+    "prior is the grader before any label, fitted to the other data sets.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the project set out to reach: a measure at least (or, for RMSE, at most) ``value``."""
+
+    protocol: str
+    data: str
+    split: str
+    systems: tuple[str, ...]
+    measure: str
+    value: float
+
+
+def _targets(protocol: str, systems: tuple[str, ...], table: str) -> list[Target]:
+    found = []
+    for row in table.strip().splitlines():
+        data, split, measure, value = row.split()
+        found.append(Target(protocol, data, split, systems, measure, float(value)))
+    return found
+
+
+TARGETS: Sequence[Target] = (
+    *_targets(
+        "leave-out",
+        ("uncalibrated",),
+        """
+        hbrs_nn all r .65
+        hbrs_nn all rmse .275
+        beetle UA r .60
+        beetle UQ r .50
+        beetle UA f1_2way .66
+        beetle UQ f1_2way .62
+        scientsbank UA r .58
+        scientsbank UQ r .54
+        scientsbank UD r .51
+        scientsbank UA f1_2way .73
+        scientsbank UQ f1_2way .68
+        scientsbank UD f1_2way .69
+        saf_en_v2 UA r .78
+        saf_en_v2 UQ r .75
+        """,
+    ),
+    *_targets(
+        "official",
+        ("boosting", "boosting + answers"),
+        """
+        scientsbank UA f1_2way .77
+        scientsbank UQ f1_2way .76
+        scientsbank UD f1_2way .75
+        beetle UA f1_2way .84
+        beetle UQ f1_2way .74
+        scientsbank UA f1_3way .64
+        scientsbank UQ f1_3way .52
+        scientsbank UD f1_3way .50
+        saf_en_v2 UA rmse .29
+        saf_en_v2 UQ rmse .35
+        """,
+    ),
+)
+VIVA_TARGETS: Mapping[str, float] = {"r": 0.84, "qwk": 0.80, "f1_components": 0.75}
+
+
+def page(results: Json) -> str:
+    """The whole page as Markdown."""
+    parts = [
+        "# Results",
+        "Generated from [results.json](results.json) by `python -m eval page`; do not edit.",
+        *_head(results),
+        *_needed(results),
+        *_data(results),
+    ]
+    for protocol in ABOUT:
+        lines = [line for line in results.get("lines", []) if line["protocol"] == protocol]
+        if lines:
+            parts += [f"## Protocol: {protocol}", ABOUT[protocol], *_protocol(protocol, lines)]
+    parts += [*_viva(results), *_abuse(results)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(results: Json) -> Iterator[str]:
+    yield f"Marks: `{results['signature']}`."
+    yield (
+        f"Seed {results['seed']}; intervals are {results['level']:.0%} percentile intervals over questions drawn "
+        f"with replacement, {results['resamples']} resamples. Marks are on 0..1; the cut of two-way labels is .5 "
+        "everywhere. "
+        f"Prior of the protocols that leave data sets out: {results['prior_of_leave_out']}."
+    )
+    if results["limit"]:
+        yield f"**A quick run on at most {results['limit']} answers of each split: no result.**"
+    for name, reason in results.get("skipped", {}).items():
+        yield f"Not run: {name} ({reason})."
+
+
+def _needed(results: Json) -> Iterator[str]:
+    rows = []
+    for target in TARGETS:
+        found = [_value(line, target) for line in results.get("lines", []) if _is_for(line, target)]
+        values = [value for value in found if value is not None]
+        if values:
+            lower = target.measure == "rmse"
+            best = min(values) if lower else max(values)
+            reached = best <= target.value if lower else best >= target.value
+            limit = f"{'at most' if lower else 'at least'} {_short(target.value)}"
+            where = [target.protocol, target.data, target.split, TITLES[target.measure]]
+            rows.append([*where, limit, _short(best), _yes(reached)])
+    part = results.get("viva", {}).get("without false kinds", {})
+    for name, value in VIVA_TARGETS.items():
+        if part:
+            got = part["measures"][name][0]
+            reached = got is not None and got >= value
+            limit = f"at least {_short(value)}"
+            rows.append(["viva", "viva_dev", "", TITLES[name], limit, _short(got), _yes(reached)])
+    if rows:
+        yield "## What was aimed at"
+        yield table(["protocol", "data set", "split", "measure", "needed", "found", "reached"], rows)
+
+
+def _yes(reached: bool) -> str:
+    return "yes" if reached else "**no**"
+
+
+def _is_for(line: Json, target: Target) -> bool:
+    return (line["protocol"], line["data"], line["split"]) == (target.protocol, target.data, target.split) and line[
+        "system"
+    ] in target.systems
+
+
+def _value(line: Json, target: Target) -> float | None:
+    found = line["measures"].get(target.measure)
+    return None if found is None else found[0]
+
+
+def _data(results: Json) -> Iterator[str]:
+    rows = [
+        [d["data"], d["split"], str(d["answers"]), str(d["questions"]), str(d["verbatim_in_train"] or ""),
+         "from labels" if d["mapped"] else f"steps of {d['step']:g}"]
+        for d in results.get("data", [])
+    ]  # fmt: skip
+    if rows:
+        yield "## Data"
+        yield (
+            "Answers that are the reference itself are left out. Verbatim: test answers that also stand in train under "
+            "the same question."
+        )
+        yield table(["data set", "split", "answers", "questions", "verbatim in train", "marks"], rows)
+
+
+def _protocol(protocol: str, lines: Sequence[Json]) -> Iterator[str]:
+    for data, split in dict.fromkeys((line["data"], line["split"]) for line in lines):
+        own = [line for line in lines if (line["data"], line["split"]) == (data, split)]
+        first = own[0]
+        yield f"### {data}, {split}"
+        seeds = f", {first['seeds']} seeds" if "seeds" in first else ""
+        yield f"{first['n']} answers to {first['questions']} questions{seeds}."
+        hidden = {"rmse", "qwk"} if first["mapped"] else set()
+        shown = [name for name in MEASURES if name not in hidden and any(name in line["measures"] for line in own)]
+        head = ["system", *(["labels"] if protocol == "few-labels" else []), *(TITLES[name] for name in shown)]
+        yield table(head, [_cells(line, shown, protocol) for line in own])
+        if hidden:
+            yield "The marks were made from labels, so RMSE and QWK are not shown."
+
+
+def _cells(line: Json, shown: Iterable[str], protocol: str) -> list[str]:
+    labels = [f"{line['labels']:g}"] if protocol == "few-labels" else []
+    return [line["system"], *labels, *(estimate(line["measures"].get(name)) for name in shown)]
+
+
+def _viva(results: Json) -> Iterator[str]:
+    viva = results.get("viva")
+    if not viva:
+        return
+    yield "## Authored viva answers"
+    yield (
+        "Items of the bank with their rubrics; marks on 0 to 5. The answers were authored and labelled for the "
+        "project, so raters agree far better than on collected answers. False kinds: negated, misconception, "
+        "partly_wrong."
+    )
+    for part, content in viva.items():
+        if "measures" in content:
+            yield f"### {part}"
+            yield f"{content['n']} answers to {content['questions']} questions."
+            names = [name for name in TITLES if any(name in m for m in content["systems"].values())]
+            rows = [[system, *(estimate(m.get(n)) for n in names)] for system, m in content["systems"].items()]
+            yield table(["system", *(TITLES[name] for name in names)], rows)
+    listed = viva.get("by kind", {}).get("rows", [])
+    kinds = [[k["kind"], str(k["n"]), f"{k['human']:.2f}", f"{k['machine']:.2f}"] for k in listed]
+    if kinds:
+        yield table(["kind", "answers", "mean human mark", "mean machine mark"], kinds)
+
+
+def _abuse(results: Json) -> Iterator[str]:
+    if not results.get("abuse"):
+        return
+    yield "## Abuse"
+    yield (
+        "Texts made from right answers (full mark). Accepted: at least half of the full mark and not referred. Moved: "
+        "the unrounded mark differs from that of the same answer without the edit by more than a tenth of the scale. "
+        "Another question's answer is only taken from questions whose references share less than half of their content "
+        "words. The limit applies to the share accepted, and for edits that keep an answer right to the share moved."
+    )
+    for part in results["abuse"]:
+        rows = [
+            [row["group"], row["kind"], str(row["n"]), share(row["accepted"]), share(row["moved"]),
+             f"{row['referred']:.0%}", "" if row["limit"] is None else f"{row['limit']:.0%}", _within(row)]
+            for row in part["rows"]
+        ]  # fmt: skip
+        yield f"### {part['data']}"
+        yield table(["group", "kind", "texts", "accepted", "moved", "referred", "limit", "within"], rows)
+
+
+def _within(row: Json) -> str:
+    if row["limit"] is None:
+        return ""
+    value = row["moved"][0] if row["group"] == "still right" else row["accepted"][0]
+    return "yes" if value <= row["limit"] + 1e-9 else "**no**"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def estimate(found: Sequence[float | None] | None) -> str:
+    """A value with its interval, such as ``.61 (.55–.66)``."""
+    if found is None or found[0] is None:
+        return "–"
+    ends = "" if found[1] is None else f" ({_short(found[1])}–{_short(found[2])})"
+    return f"{_short(found[0])}{ends}"
+
+
+def share(found: Sequence[float | None] | None) -> str:
+    """A share with its interval in percent."""
+    if found is None or found[0] is None:
+        return ""
+    ends = "" if found[1] is None or found[2] is None else f" ({found[1]:.0%}–{found[2]:.0%})"
+    return f"{found[0]:.1%}{ends}"
+
+
+def _short(value: float | None) -> str:
+    """Three decimals without the leading 0."""
+    if value is None:
+        return "–"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

@@ -1,0 +1,130 @@
+"""Training of the contradiction model in resumable chunks.
+
+    python -m eval.train_contradiction general   # stage 1: general sentence pairs and made statements
+    python -m eval.train_contradiction graded    # stage 2: graded answers, edits, rubrics, made, a share of stage 1
+    python -m eval.train_contradiction export    # 8-bit weights and configuration with their hash
+
+A stage that was interrupted goes on from its last checkpoint, and one that is complete is not repeated. Each call
+ends after ``--minutes`` at the latest. ``all`` does the three in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from eval.contradiction_data import Pair, general_pairs
+from eval.contradiction_export import export
+from eval.contradiction_graded import (
+    HELD_OUT_ITEMS,
+    flip_pairs,
+    graded_pairs,
+    right_statements,
+    rubric_pairs,
+    templated,
+    unrelated_pairs,
+)
+from eval.contradiction_training import Plan, load_checkpoint, new_model, train
+from grader.bank import load_bank
+from grader.encoder import SentenceTransformerEncoder
+from grader.evidence.crossencoder import FOLDER
+from grader.rubric import Item
+
+VERSION = "1"
+CHECKPOINTS = Path(".cache/contradiction")
+#: Words of a general pair at most: short pairs are what answers look like, and cost least.
+LONGEST_GENERAL = 32
+#: General sets whose pairs are long or say nothing about contradiction.
+_LEFT_OUT = frozenset({"scitail", "fm2", "fever_symmetric"})
+_FEW = {"med": 1200, "help_partial": 1000, "conjnli": 3000}
+
+
+def general_stage(data: Path, *, most: int = 36_000, made: int = 9_000) -> list[Pair]:
+    """Pairs of stage 1."""
+    return [*_general(data)[:most], *templated(made, 11)]
+
+
+def _general(data: Path) -> list[Pair]:
+    """Short general pairs in a random order that is always the same."""
+    everything = general_pairs(data / "nli")
+    pairs = [pair for pair in everything if pair.source not in _LEFT_OUT and _words(pair) <= LONGEST_GENERAL]
+    random.Random(0).shuffle(pairs)
+    seen: Counter[str] = Counter()
+    kept = []
+    for pair in pairs:
+        seen[pair.source] += 1
+        if seen[pair.source] <= _FEW.get(pair.source, len(pairs)):
+            kept.append(pair)
+    return kept
+
+
+def _words(pair: Pair) -> int:
+    return len(pair.premise.split()) + len(pair.hypothesis.split())
+
+
+def graded_stage(data: Path, items: Sequence[Item], *, again: int = 4_000, made: int = 3_500) -> list[Pair]:
+    """Pairs of stage 2."""
+    rng = random.Random(1)
+    right = right_statements(data)
+    rng.shuffle(right)
+    trained = [item for item in items if item.id not in HELD_OUT_ITEMS]
+    elements = [e for item in trained for c in item.components.values() for e in c.elements]
+    keys = [(text, text) for element in elements for text in element.key_statements]
+    rng.shuffle(keys)
+    rubric = rubric_pairs(trained, SentenceTransformerEncoder())
+    rng.shuffle(rubric)
+    return [
+        *graded_pairs(data),
+        *flip_pairs(right[:2600], 5, most=1),
+        *flip_pairs(keys[:1500], 6, most=1),
+        *rubric[:6000],
+        *unrelated_pairs([text for text, _ in (*keys, *right)], 900, 3),
+        *templated(made, 77),
+        *_general(data)[-again:],
+    ]
+
+
+def _run(stage: str, options: argparse.Namespace) -> bool:
+    model = new_model()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if stage == "export":
+        load_checkpoint(model, options.checkpoints / "graded.pt")
+        print(export(model, options.out, version=VERSION, training={"stages": "general, graded"}))
+        return True
+    if stage == "general":
+        plan = Plan("general", rate=1.5e-4, floor=0.5, minutes=options.minutes, epochs=options.epochs, device=device)
+        return train(model, general_stage(options.data), plan, options.checkpoints)
+    load_checkpoint(model, options.checkpoints / "general.pt")
+    plan = Plan("graded", rate=1e-4, minutes=options.minutes, epochs=options.epochs, device=device)
+    bank = load_bank(options.rubrics)
+    return train(model, graded_stage(options.data, [bank[name] for name in bank]), plan, options.checkpoints)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one stage, or all; 0 if complete, 3 if time ran out and the same call goes on."""
+    parser = argparse.ArgumentParser(prog="python -m eval.train_contradiction", description=__doc__)
+    parser.add_argument("stage", choices=("general", "graded", "export", "all"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the labelled data")
+    parser.add_argument("--rubrics", type=Path, default=Path("rubrics/pytorch"), help="folder of the items")
+    parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--minutes", type=float, default=110.0, help="longest time of one stage in this call")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    stages = ("general", "graded", "export") if options.stage == "all" else (options.stage,)
+    for stage in stages:
+        if not _run(stage, options):
+            print("time is up; the same call goes on from the checkpoint")
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

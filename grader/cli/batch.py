@@ -1,0 +1,92 @@
+"""``grader batch``: a table of answers in, the same table with marks out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from grader.cli.common import (
+    EXIT_INTERRUPTED,
+    BankOption,
+    LanguageOption,
+    check_language,
+    console,
+    make_grader,
+    note,
+    open_bank,
+)
+
+if TYPE_CHECKING:
+    from grader.cli.sinks import Sink
+    from grader.cli.tally import Tally
+    from grader.grading import Grader
+    from grader.tables import Plan
+
+_BLOCK = 64
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to ``app``."""
+    app.command("batch")(batch)
+
+
+def batch(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Table of answers: .csv, .tsv, .xlsx or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="Result: .csv, .tsv, .xlsx or .parquet.")],
+    ad_hoc: Annotated[
+        bool, typer.Option("--ad-hoc", help="The table has columns prompt, reference, response (and max_score).")
+    ] = False,
+    bank: BankOption = None,
+    language: LanguageOption = "en",
+    sheet: Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook; the first filled one.")] = None,
+) -> None:
+    """Grade a table: columns candidate, item, response; or candidate and one column an item.
+
+    Other columns are kept. Ctrl-C leaves a result with whole rows. A result that is there already is replaced.
+    """
+    from grader.cli.sinks import check_output, open_sink, read_frame
+    from grader.cli.tally import Tally
+    from grader.tables import plan
+
+    check_language(language)
+    check_output(file, out)
+    frame, table = read_frame(file, sheet)
+    for warning in table.warnings:
+        note(f"{file.name}: {warning}")
+    planned = plan(frame, None if ad_hoc else open_bank(bank))
+    grader = make_grader(ctx)
+    with open_sink(out, planned.kept, delimiter=table.delimiter, decimal=table.decimal) as sink:
+        tally = Tally()
+        interrupted = not _run(planned, grader, sink, tally, language)
+    screen = console()
+    screen.print(tally.table())
+    screen.print(f"{sink.rows} of {len(planned.jobs)} responses graded into {out}", soft_wrap=True)
+    if interrupted:
+        note(f"stopped; {out} holds {sink.rows} whole rows" if sink.rows else "stopped before the first rows")
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _run(planned: Plan, grader: Grader, sink: Sink, tally: Tally, language: str) -> bool:
+    """Grades block by block; whether it came to the end."""
+    with _progress(console(err=True)) as progress:
+        task = progress.add_task("Grading", total=len(planned.jobs))
+        blocks = planned.blocks(
+            grader, size=_BLOCK, language=language, progress=lambda rows: progress.advance(task, rows)
+        )
+        try:
+            for block in blocks:
+                sink.write(block)
+                tally.add(block)
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _progress(screen: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=screen, disable=not screen.is_terminal)

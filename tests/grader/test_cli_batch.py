@@ -1,0 +1,230 @@
+"""Batch: shapes of tables and kinds of files, and what an interruption leaves behind."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from grader import Grader, load_bank
+from grader.cli import app, sinks
+from grader.encoder import HashEncoder
+
+ROOT = Path(__file__).parents[2]
+BANK = ROOT / "tests" / "data" / "bank"
+GAS = "Yeast eats sugar and gives off carbon dioxide, and gluten traps the gas in small bubbles."
+TEARS = "Cutting breaks cells, and an enzyme then forms an irritating gas."
+
+
+def grader(*args: str) -> Result:
+    return CliRunner(env={"GRADER_ENCODER": "hash", "COLUMNS": "120", "NO_COLOR": "1"}).invoke(app, args)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def answers(count: int = 4) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "candidate": [f"{at:03}" for at in range(count)],
+            "item": ["dough-rises", "onion-tears"] * (count // 2),
+            "response": [GAS, TEARS] * (count // 2),
+            "human_score": [2.5, 1.0] * (count // 2),
+            "when": pd.Timestamp("2026-03-01"),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet"])
+def test_every_kind_of_file_in_and_out(kind: str, tmp_path: Path) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{kind}"
+    answers().to_csv(source, index=False)
+    result = grader("batch", str(source), "-o", str(out), "--bank", str(BANK))
+    assert result.exit_code == 0, result.output
+    assert "4 of 4 responses graded" in " ".join(result.stdout.split())
+    readers: dict[str, Any] = {
+        "csv": lambda: pd.read_csv(out, dtype={"candidate": str}),
+        "tsv": lambda: pd.read_csv(out, dtype={"candidate": str}, sep="\t"),
+        "xlsx": lambda: pd.read_excel(out, dtype={"candidate": str}, engine="openpyxl"),
+        "parquet": lambda: pd.read_parquet(out),
+    }
+    frame = readers[kind]()
+    assert frame["candidate"].tolist() == ["000", "001", "002", "003"]
+    assert frame["score"].tolist() == [2.5, 1.0, 2.5, 1.0]
+    assert frame["defence"].isna().tolist() == [True, False, True, False]
+    assert [name for name in tmp_path.iterdir() if name.suffix == ".part"] == []
+
+
+def test_numbers_and_dates_of_a_workbook_stay_what_they_are(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.xlsx", tmp_path / "out.xlsx"
+    answers().to_excel(source, index=False)
+    assert grader("batch", str(source), "-o", str(out), "--bank", str(BANK)).exit_code == 0
+    sheet = openpyxl.load_workbook(out).active
+    assert sheet is not None
+    cells = {cell.value: at for at, cell in enumerate(sheet[1])}
+    first = [cell.value for cell in sheet[2]]
+    assert first[cells["candidate"]] == "000"
+    assert (first[cells["human_score"]], first[cells["score"]]) == (2.5, 2.5)
+    assert str(first[cells["when"]]) == "2026-03-01 00:00:00"
+    assert sheet.cell(2, cells["signature"] + 1).data_type == "s"
+
+
+def test_the_summary_compares_with_human_marks_and_counts_codes(tmp_path: Path) -> None:
+    frame = answers(8)
+    frame.loc[7, "response"] = ""
+    frame.loc[7, "human_score"] = 0.0
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    result = grader("batch", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.csv"), "--bank", str(BANK))
+    lines = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line}
+    assert lines["onion-tears"] == ["onion-tears", "4", "0.75", "38%", "0.75", "1.00", "0", "blank", "1"]
+    assert lines["dough-rises"][:4] == ["dough-rises", "4", "2.50", "50%"]
+    assert lines["all"][1] == "8"
+
+
+def test_wide_and_ad_hoc(tmp_path: Path) -> None:
+    wide = pd.DataFrame({"candidate": ["a", "b"], "dough-rises": [GAS, ""], "rising": ["x", "y"]})
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    out = tmp_path / "out.csv"
+    assert grader("batch", str(tmp_path / "wide.csv"), "-o", str(out), "--bank", str(BANK)).exit_code == 0
+    assert [(row["item"], row["score"], row["rising"]) for row in rows(out)] == [
+        ("dough-rises", "2.5", "x"),
+        ("dough-rises", "0", "y"),
+    ]
+    frame = pd.DataFrame(
+        {"prompt": ["Why?"], "reference_1": ["It rains."], "reference_2": ["It snows."], "response": ["It snows."]}
+    )
+    frame.to_csv(tmp_path / "adhoc.csv", index=False)
+    result = grader("batch", str(tmp_path / "adhoc.csv"), "-o", str(out), "--ad-hoc")
+    assert result.exit_code == 0, result.output
+    assert (rows(out)[0]["score"], rows(out)[0]["max_score"], rows(out)[0]["answer"]) == ("5", "5", "1")
+
+
+def test_marks_in_the_file_are_those_of_the_library(tmp_path: Path) -> None:
+    answers().to_csv(tmp_path / "in.csv", index=False)
+    out = tmp_path / "out.csv"
+    grader("batch", str(tmp_path / "in.csv"), "-o", str(out), "--bank", str(BANK))
+    bank, alone = load_bank(BANK), Grader(HashEncoder())
+    for row in rows(out):
+        score = alone.grade(bank[row["item"]], row["response"])
+        assert (float(row["score"]), row["signature"]) == (score.score, score.signature)
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("out.docx", "cannot write '.docx'; allowed: .csv"),
+        ("in.csv", "would overwrite the answers"),
+        ("no-folder/out.csv", "no such folder"),
+    ],
+)
+def test_results_that_cannot_be_written_are_refused_before_grading(out: str, words: str, tmp_path: Path) -> None:
+    answers().to_csv(tmp_path / "in.csv", index=False)
+    before = (tmp_path / "in.csv").read_bytes()
+    result = grader("batch", str(tmp_path / "in.csv"), "-o", str(tmp_path / out), "--bank", str(BANK))
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert (tmp_path / "in.csv").read_bytes() == before
+
+
+def test_texts_too_long_for_a_workbook_are_refused_before_grading(tmp_path: Path) -> None:
+    frame = answers(2)
+    frame.loc[1, "response"] = "long " * 8_000
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    result = grader("batch", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.xlsx"), "--bank", str(BANK))
+    assert result.exit_code == 2
+    assert "row 3, column response: 40,000 characters do not fit" in result.stderr
+    assert not (tmp_path / "out.xlsx").exists()
+
+
+def interrupted_blocks(blocks: Iterator[pd.DataFrame], after: int) -> Iterator[pd.DataFrame]:
+    for at, block in enumerate(blocks):
+        if at == after:
+            raise KeyboardInterrupt
+        yield block
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+@pytest.mark.parametrize("after", [0, 2])
+def test_an_interruption_leaves_whole_rows(
+    kind: str, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from grader.tables import Plan
+
+    answers(300).to_csv(tmp_path / "in.csv", index=False)
+    out = tmp_path / f"out.{kind}"
+    out.write_text("old", "utf-8")
+    real = Plan.blocks
+    monkeypatch.setattr(Plan, "blocks", lambda self, *a, **k: interrupted_blocks(real(self, *a, **k), after))
+    result = grader("batch", str(tmp_path / "in.csv"), "-o", str(out), "--bank", str(BANK))
+    assert result.exit_code == 130
+    if after == 0:
+        assert out.read_text("utf-8") == "old"
+        assert "stopped before the first rows" in result.stderr
+    else:
+        assert len(sinks.read_frame(out)[0]) == 128
+        assert "128 whole rows" in result.stderr
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_half_a_written_block_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, whole = answers(2), sinks.write_csv
+
+    def write_twice() -> None:
+        with sinks.open_sink(tmp_path / "out.csv", kept, delimiter=",", decimal=".") as sink:
+
+            def half(*args: Any, **options: Any) -> bytes:
+                sink._file.write(whole(*args, **options)[:-10])  # type: ignore[attr-defined]
+                raise KeyboardInterrupt
+
+            sink.write(kept)
+            monkeypatch.setattr(sinks, "write_csv", half)
+            sink.write(kept)
+
+    with pytest.raises(KeyboardInterrupt):
+        write_twice()
+    assert [row["candidate"] for row in rows(tmp_path / "out.csv")] == ["000", "001"]
+
+
+@pytest.mark.slow
+def test_a_real_signal_leaves_whole_rows(tmp_path: Path) -> None:
+    answers(20_000).to_csv(tmp_path / "in.csv", index=False)
+    out = tmp_path / "out.csv"
+    part = tmp_path / "out.csv.part"
+    command = [
+        sys.executable,
+        "-c",
+        "from grader.cli import main; main()",
+        "batch",
+        str(tmp_path / "in.csv"),
+        "-o",
+        str(out),
+    ]
+    process = subprocess.Popen(
+        [*command, "--bank", str(BANK)], cwd=ROOT, env={**os.environ, "GRADER_ENCODER": "hash"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not (part.exists() and part.stat().st_size > 50_000) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "whole rows" in errors
+    assert "Traceback" not in errors
+    found = rows(out)
+    assert 0 < len(found) < 20_000
+    assert [row["candidate"] for row in found] == [f"{at:03}" for at in range(len(found))]
+    assert all(row["signature"].endswith("/0.5") for row in found)
