@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -218,25 +219,31 @@ def get_review(answer_id: Id, sender: Staff, svc: Svc) -> Response:
         return reply(review_view(session, _own_mark(session, answer_id, sender)))
 
 
-@router.post("/reviews/{answer_id}/accept", response_model=ReviewView)
-def accept(answer_id: Id, body: Note, sender: Staff, unit: Unit, expected: IfMatch) -> Response:
-    """Let the mark stand; later runs do not touch it."""
-
+def _decide(
+    unit: Unit, sender: Principal, answer_id: str, expected: int, change: Callable[[Session, Mark], None]
+) -> Response:
     def action(session: Session) -> ReviewView:
         mark = _own_mark(session, answer_id, sender, expected)
-        reviews.accept(session, sender, mark, body.note)
+        change(session, mark)
         session.flush()
         return review_view(session, mark)
 
     return unit.run(action)
 
 
+@router.post("/reviews/{answer_id}/accept", response_model=ReviewView)
+def accept(answer_id: Id, body: Note, sender: Staff, unit: Unit, expected: IfMatch) -> Response:
+    """Let the mark stand; later runs do not touch it."""
+    return _decide(
+        unit, sender, answer_id, expected, lambda session, mark: reviews.accept(session, sender, mark, body.note)
+    )
+
+
 @router.post("/reviews/{answer_id}/override", response_model=ReviewView)
 def override(answer_id: Id, body: Override, sender: Staff, unit: Unit, expected: IfMatch) -> Response:
     """Set the whole mark or points of components, with a reason; later runs do not touch it."""
 
-    def action(session: Session) -> ReviewView:
-        mark = _own_mark(session, answer_id, sender, expected)
+    def change(session: Session, mark: Mark) -> None:
         reviews.override(
             session,
             sender,
@@ -246,36 +253,24 @@ def override(answer_id: Id, body: Override, sender: Staff, unit: Unit, expected:
             reason=body.reason,
             comment=body.comment,
         )
-        session.flush()
-        return review_view(session, mark)
 
-    return unit.run(action)
+    return _decide(unit, sender, answer_id, expected, change)
 
 
 @router.post("/reviews/{answer_id}/second-look", response_model=ReviewView)
 def second_look(answer_id: Id, body: SecondLook, sender: Staff, unit: Unit, expected: IfMatch) -> Response:
     """Ask another person to look."""
-
-    def action(session: Session) -> ReviewView:
-        mark = _own_mark(session, answer_id, sender, expected)
-        reviews.second_look(session, sender, mark, body.note)
-        session.flush()
-        return review_view(session, mark)
-
-    return unit.run(action)
+    return _decide(
+        unit, sender, answer_id, expected, lambda session, mark: reviews.second_look(session, sender, mark, body.note)
+    )
 
 
 @router.post("/reviews/{answer_id}/undo", response_model=ReviewView)
 def undo(answer_id: Id, body: Note, sender: Staff, unit: Unit, expected: IfMatch) -> Response:
     """Take back the last decision; the history keeps both."""
-
-    def action(session: Session) -> ReviewView:
-        mark = _own_mark(session, answer_id, sender, expected)
-        reviews.undo(session, sender, mark, body.note)
-        session.flush()
-        return review_view(session, mark)
-
-    return unit.run(action)
+    return _decide(
+        unit, sender, answer_id, expected, lambda session, mark: reviews.undo(session, sender, mark, body.note)
+    )
 
 
 @router.post("/exams/{exam_id}/reviews/override", response_model=Count)
