@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_fastapi_instrumentator import Instrumentator
 from starlette.middleware.cors import CORSMiddleware
 
-from api import problems, routes
+from api import problems, routes, web
 from api.auth import Secrets
 from api.db import Database
 from api.deps import Services
@@ -64,6 +64,7 @@ def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -
     app.state.services = svc
     problems.install(app)
     routes.install(app)
+    web.install(app)
     registry = CollectorRegistry()
     Instrumentator(registry=registry, excluded_handlers=["/metrics"]).instrument(app).expose(
         app, include_in_schema=False

@@ -64,7 +64,7 @@ def content_of(session: Session, item_id: str, version: int) -> Item:
     found = session.get(ItemVersion, (item_id, version))
     if found is None:
         raise Problem("not-found", f"the item has no version {version}")
-    return _parsed(found.content_hash, json.dumps(found.content, sort_keys=True))
+    return _parsed(found.content_hash, json.dumps(found.content))
 
 
 def locked_for_candidates(session: Session, row: ItemRow) -> bool:

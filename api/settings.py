@@ -41,6 +41,7 @@ class Settings(BaseSettings):
         link_hours: Life of a one-time link.
         secure_cookies: Send session cookies over HTTPS only.
         cors_origins: Origins that browsers may call from; none by default.
+        open_practice: Whether people may practise on the pages without an account; by default only on SQLite.
         log_level: Least severe level that is logged.
     """
 
@@ -68,6 +69,7 @@ class Settings(BaseSettings):
     link_hours: float = Field(default=72, gt=0)
     secure_cookies: bool = False
     cors_origins: tuple[str, ...] = ()
+    open_practice: bool | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     def resolve_pepper(self) -> bytes:

@@ -37,6 +37,7 @@ def export(model: PairModel, folder: Path, *, version: str, training: Mapping[st
     path = folder / WEIGHTS
     state = {name: value for name, value in model.state_dict().items() if not name.endswith("position_ids")}
     save_file(quantise(state), str(path))
+    path.chmod(0o644)
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} may be shipped")
     bert = model.bert.config.to_dict()

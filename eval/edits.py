@@ -9,6 +9,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import regex
@@ -90,6 +91,7 @@ def random_words(source: Source, rng: Random) -> str:
     return " ".join(pick(words, rng) for _ in range(count))
 
 
+@lru_cache(maxsize=1)
 def _common_words() -> list[str]:
     return [word for word, count in list(frequencies().items())[:5000] if count and len(word) > 2]
 

@@ -7,8 +7,9 @@ numbers and antonyms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -67,22 +68,27 @@ def feature_table(frame: pd.DataFrame, encoder: Encoder, cache: RowCache) -> Fea
     pairs = [(items[str(q)], str(a)) for q, a in zip(frame["question_id"], frame["answer"], strict=True)]
     width = len(FEATURES) + len(EXTRAS)
 
+    index = lru_cache(maxsize=None)(lambda question: build_index(items[question], encoder))
+    owners = {item.content_hash: question for question, item in items.items()}
+
+    def index_of(item: Item) -> ItemIndex:
+        return index(owners[item.content_hash])
+
     def make(places: list[int]) -> Floats:
         chosen = [pairs[at] for at in places]
-        warm(encoder, chosen)
-        return np.stack([np.concatenate(parts) for parts in _rows(chosen, encoder)])
+        warm(encoder, chosen, index_of)
+        return np.stack([np.concatenate(parts) for parts in _rows(chosen, encoder, index_of)])
 
     space = digest(["features", source_hash(*_SOURCES), encoder.signature])
     found = cache.rows(space, [digest([item.content_hash, text]) for item, text in pairs], make)
     return FeatureTable(found[:, :width].astype(np.float32), found[:, width:].astype(np.float32))
 
 
-def _rows(pairs: Sequence[tuple[Item, str]], encoder: Encoder) -> Iterator[tuple[Floats, Floats]]:
-    indices: dict[str, ItemIndex] = {}
+def _rows(
+    pairs: Sequence[tuple[Item, str]], encoder: Encoder, index_of: Callable[[Item], ItemIndex]
+) -> Iterator[tuple[Floats, Floats]]:
     for item, text in pairs:
-        if item.content_hash not in indices:
-            indices[item.content_hash] = build_index(item, encoder)
-        index = indices[item.content_hash]
+        index = index_of(item)
         reading = read_response(text, index)
         counted = [reading.statements[at] for at in counted_statements(reading)] or reading.statements
         if not counted:

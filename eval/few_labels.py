@@ -112,7 +112,7 @@ def _questions(frame: pd.DataFrame, system: GraderSystem) -> list[Question]:
     both = pd.concat([train, test], ignore_index=True) if len(test) else without_blanks(training_rows(frame))
     items = items_of(both)
     pairs = [(items[str(q)], str(a)) for q, a in zip(both["question_id"], both["answer"], strict=True)]
-    warm(system.grader.encoder, pairs)
+    warm(system.grader.encoder, pairs, system.grader.index)
     found = []
     for name, places in sorted(both.groupby("question_id").indices.items()):
         rows = both.iloc[places].reset_index(drop=True)

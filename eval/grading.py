@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from eval.frames import items_of
 from eval.measures import Prediction
 from grader import Grader, Item
 from grader.encoder import Encoder
-from grader.index import ItemIndex, build_index
+from grader.index import ItemIndex
 from grader.reading import read_response
 
 _CHUNK = 2000
@@ -87,7 +87,7 @@ class GraderSystem:
 
     def _grade(self, pairs: Sequence[tuple[Item, str]]) -> npt.NDArray[np.float64]:
         """One row a pair: raw mark, score, whether referred, whether a false statement was found."""
-        warm(self.grader.encoder, pairs)
+        warm(self.grader.encoder, pairs, self.grader.index)
         rows = np.zeros((len(pairs), 4))
         by_item: dict[str, list[int]] = {}
         for at, (item, _) in enumerate(pairs):
@@ -107,17 +107,21 @@ def library_hash() -> str:
     return source_hash("grader")
 
 
-def warm(encoder: Encoder, pairs: Iterable[tuple[Item, str]]) -> None:
+def warm(encoder: Encoder, pairs: Iterable[tuple[Item, str]], index: Callable[[Item], ItemIndex]) -> None:
     """Encodes everything that grading ``pairs`` will need in a few large calls.
 
     Only worth it with a caching encoder: item by item, the calls are too small for full batches.
+
+    Args:
+        encoder: A caching encoder.
+        pairs: Responses to items.
+        index: Gives the prepared item, and remembers it.
     """
     listed = list(pairs)
     items = {item.content_hash: item for item, _ in listed}
     encoder.encode(list(dict.fromkeys(text for item in items.values() for text in item_texts(item))))
-    indices = {key: build_index(item, encoder) for key, item in items.items()}
     for start in range(0, len(listed), _CHUNK):
-        texts = statement_texts((indices[item.content_hash], text) for item, text in listed[start : start + _CHUNK])
+        texts = statement_texts((index(item), text) for item, text in listed[start : start + _CHUNK])
         encoder.encode(list(dict.fromkeys(texts)))
     flush = getattr(encoder, "flush", None)
     if flush is not None:

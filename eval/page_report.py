@@ -83,7 +83,7 @@ def grade_frame(grader: Grader, frame: pd.DataFrame) -> list[Score]:
     items = items_of(frame)
     owners = [str(question) for question in frame["question_id"]]
     answers = [str(answer) for answer in frame["answer"]]
-    warm(grader.encoder, [(items[owner], answer) for owner, answer in zip(owners, answers, strict=True)])
+    warm(grader.encoder, [(items[owner], answer) for owner, answer in zip(owners, answers, strict=True)], grader.index)
     found: dict[int, Score] = {}
     for owner in items:
         places = [at for at, name in enumerate(owners) if name == owner]

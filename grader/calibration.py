@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -131,7 +130,7 @@ class Calibration:
         path = folder / f"{self.name}.npz"
         with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as file:
             file.write(self.to_bytes())
-        os.replace(file.name, path)
+        Path(file.name).replace(path)
         return path
 
     def to_bytes(self) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from grader.errors import InputError
@@ -12,7 +15,7 @@ from grader.index import ItemIndex
 from grader.reading import Reading, counted_statements, read_response
 from grader.rubric import Item
 from grader.score import Score
-from grader.scoring import Prior, load_prior
+from grader.scoring import MANY_WORDINGS, Floats, Prior, load_prior
 
 
 class _Part(BaseModel):
@@ -36,20 +39,24 @@ class ElementCalculation(_Part):
         component: Name of its component.
         element: Its id.
         wording: The key statement that gives the highest credit.
+        scorer: Which curve of the prior scores it, by the number of its wordings.
         measures: Its features; their products and ``bias`` sum to ``total``.
         bias: Constant of the weighted sum.
         total: The weighted sum.
+        stretch: How far the logistic curve is stretched beyond 0 and 1 before it is clipped.
         computed: Credit after the curve, 0 to 1.
-        credit: Credit that counts; 0 where the response contradicts the element.
+        credit: Credit that counts; 0 where the response contradicts the element or is off topic.
         keywords: Keyword alternatives met.
     """
 
     component: str
     element: str
     wording: str
+    scorer: Literal["rubric", "reference"]
     measures: tuple[Measure, ...]
     bias: float
     total: float
+    stretch: float
     computed: float
     credit: float
     keywords: tuple[str, ...] = ()
@@ -75,9 +82,9 @@ def explain(grader: Grader, item: Item, response: str, *, prior: Prior | None = 
         InputError: ``grader`` uses another scorer.
     """
     prior = prior or load_prior()
+    if grader.prior_version != prior.version:
+        raise InputError(f"the grader uses the scorer {grader.prior_version}, not {prior.version}; pass its prior")
     score = grader.grade(item, response)
-    if f"|prior:{prior.version}|" not in score.signature:
-        raise InputError(f"the mark was made with another scorer than {prior.version}: {score.signature}")
     index = grader.index(item)
     reading = read_response(response, index)
     counted = counted_statements(reading)
@@ -97,30 +104,36 @@ def _elements(
     results = []
     for component in score.components:
         for at, element in enumerate(component.elements):
-            rows = [
-                row for row, slot in enumerate(index.slots) if (slot.component, slot.element) == (component.name, at)
-            ]
+            rows = [n for n, slot in enumerate(index.slots) if (slot.component, slot.element) == (component.name, at)]
             best = max(rows, key=lambda row: (float(credits[row]), -row))
-            measures = tuple(
-                Measure(
-                    name=name, meaning=meaning, value=float(v), weight=float(w), product=round(float(v) * float(w), 4)
-                )
-                for (name, meaning), v, w in zip(FEATURES.items(), table[best], prior.weights, strict=True)
-            )
             results.append(
                 ElementCalculation(
                     component=component.name,
                     element=element.id,
                     wording=index.keys.phrases[best].text,
-                    measures=measures,
-                    bias=prior.bias,
-                    total=round(prior.bias + sum(measure.value * measure.weight for measure in measures), 4),
                     computed=round(float(credits[best]), 4),
                     credit=element.credit,
                     keywords=_met(index, component.name, at, keywords.get((component.name, at)), words),
+                    **_sum(table[best], prior),
                 )
             )
     return results
+
+
+def _sum(row: Floats, prior: Prior) -> dict[str, Any]:
+    """The weighted sum of one row of features."""
+    values = dict(zip(FEATURES, (float(value) for value in row), strict=True))
+    scorer = "rubric" if values["wordings"] >= MANY_WORDINGS else "reference"
+    curve = prior.rubric if scorer == "rubric" else prior.reference
+    weights = np.asarray(curve.weights, dtype=np.float64)
+    measures = tuple(
+        Measure(
+            name=name, meaning=FEATURES[name], value=value, weight=round(weight, 6), product=round(value * weight, 4)
+        )
+        for (name, value), weight in zip(values.items(), weights.tolist(), strict=True)
+    )
+    total = round(curve.bias + float(row.astype(np.float64) @ weights), 4)
+    return {"scorer": scorer, "measures": measures, "bias": curve.bias, "total": total, "stretch": curve.stretch}
 
 
 def _met(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grader.index import ItemIndex
 from grader.score import ConditionCode
-from grader.screen import HARD_LIMIT, Role, foreign_language, has_dont_know, is_blank, role
+from grader.screen import HARD_LIMIT, Role, foreign_language, has_dont_know, is_blank, roles
 from grader.segment import Statement, statements
 from grader.spelling import correct
 from grader.text import Normalised, normalise
@@ -47,9 +47,7 @@ def read_response(response: str, index: ItemIndex) -> Reading:
         return Reading(source, [], [], "language", gradable=False)
     source = correct(source, index.vocabulary, item.language)
     parts = statements(source)
-    honest = has_dont_know(source.text)
-    roles = [role(part, index, honest=honest) for part in parts]
-    reading = Reading(source, parts, roles)
+    reading = Reading(source, parts, roles(parts, index, honest=has_dont_know(source.text)))
     if not parts:
         reading.condition = "gibberish"
     elif not reading.chosen("claim", "code"):
@@ -57,7 +55,7 @@ def read_response(response: str, index: ItemIndex) -> Reading:
             ("find_out", "dont_know_how"), ("dont_know", "dont_know"), ("keyword_list", "keyword_list"),
             ("echo", "echo"), ("gibberish", "gibberish"),
         )  # fmt: skip
-        reading.condition = next(code for wanted, code in order if wanted in roles)
+        reading.condition = next(code for wanted, code in order if wanted in reading.roles)
     elif len(source.text.split()) > item.limits.max_words:
         reading.condition = "too_long"
     return reading

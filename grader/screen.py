@@ -63,6 +63,12 @@ _PYTHON = frozenset("and as for from if in is not or with while".split())
 #: So many words such as "the" or "because" make a sentence.
 _SENTENCE = 3
 _CODE_SIGN = regex.compile(r"[=()\[\]{}<>]|\w\.\w")
+_SEPARATOR = regex.compile(r"[,;|\n]|\s[-/]\s")
+_JOINTS = frozenset({"and", "or"})
+_JOINT = regex.compile(r"[,;|\n/]|\s-\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
+#: So many terms in a row make a list.
+_TERMS = 5
+_TERMS_OF_A_LIST = 8
 _LONG_REMARK = 20
 #: Share of a listed way to find out that a remark must contain to be that way.
 _SAME_WAY = 0.6
@@ -79,6 +85,11 @@ _CLAIM_WORDS = frozenset(
     but that which who where not no never each every as before after during then otherwise only once it its this
     these they them their you we your our i my he she gets get makes make uses use lets needs need""".split()
 )
+_VERBS = frozenset(
+    """is are was were be been being has have had does do did can could may might must will would shall should isn't
+    aren't doesn't don't can't won't because so if when while since but that which who where as then otherwise until
+    he she gets get makes make uses use lets needs need""".split()
+)
 
 
 def is_blank(text: str) -> bool:
@@ -89,6 +100,28 @@ def is_blank(text: str) -> bool:
 def has_dont_know(text: str) -> bool:
     """Whether the candidate says that they do not know or are guessing."""
     return _DONT_KNOW.search(text) is not None
+
+
+def roles(parts: Sequence[Statement], index: ItemIndex, *, honest: bool) -> list[Role]:
+    """What each statement of a response is; many bare terms, each in a line of its own, are a list too."""
+    found = [role(part, index, honest=honest) for part in parts]
+    bare = [
+        at
+        for at, part in enumerate(parts)
+        if found[at] == "claim" and is_term(part.text) and not _says_one_of(_terms(part.text, index), index.keys)
+    ]
+    if len(bare) >= _most(index):
+        for at in bare:
+            found[at] = "keyword_list"
+    return found
+
+
+def _terms(text: str, index: ItemIndex) -> frozenset[str]:
+    return frozenset(stems(text, index.item.language))
+
+
+def _most(index: ItemIndex) -> int:
+    return _TERMS_OF_A_LIST if _enumerates(index) else _TERMS
 
 
 def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
@@ -104,7 +137,7 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
     tokens = tokenise(text)
     if statement.is_code and _is_code(text, tokens):
         return "code"
-    terms = frozenset(stems(text, index.item.language))
+    terms = _terms(text, index)
     if terms <= index.prompt.terms.keys() and _share(index.prompt.terms, terms) >= _WHOLE_PROMPT:
         return "echo"
     if _says_one_of(terms, index.keys) or _says_one_of(terms, index.misconceptions):
@@ -117,7 +150,7 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
-    if is_keyword_list(text, tokens, most=8 if _enumerates(index) else 5):
+    if is_keyword_list(text, tokens, most=_most(index)):
         return "keyword_list"
     return "claim"
 
@@ -217,18 +250,33 @@ def _in_prompt(part: str, prompt: frozenset[str]) -> bool:
     )
 
 
-def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = 5) -> bool:
+def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = _TERMS) -> bool:
     """Whether the words are terms side by side without anything said about them.
 
     ``most`` short segments between commas make a list, or ten words in a row without a word that could claim anything.
     """
-    words = [token.text.casefold() for token in tokens]
+    words = [token.text.casefold() for token in tokens if token.kind != "number"]
     function = sum(word in FUNCTION_WORDS for word in words)
     claims = sum(word in _CLAIM_WORDS for word in words) + 2 * len(_RELATION.findall(text))
-    segments = [part for part in regex.split(r"[,;|\n]|\s[-/]\s", text) if part.strip()]
-    if len(segments) >= most and len(words) <= 3.5 * len(segments):
-        return claims <= 0.12 * len(words)
-    return len(words) - function >= 10 and claims <= 0.06 * len(words) and function <= 0.15 * len(words)
+    segments = _with_words(_SEPARATOR.split(text))
+    if len(segments) >= most and len(words) <= 3.5 * len(segments) and claims <= 0.12 * len(words):
+        return True
+    if len(words) - function >= 10 and claims <= 0.06 * len(words) and function <= 0.15 * len(words):
+        return True
+    segments = _with_words(_JOINT.split(text))
+    plain = sum(word in FUNCTION_WORDS - NEGATIONS - _JOINTS for word in words)
+    bare = sum(is_term(segment) for segment in segments)
+    return len(segments) >= most and bare >= 0.85 * len(segments) and plain <= 0.2 * len(words)
+
+
+def is_term(text: str) -> bool:
+    """Whether ``text`` is at most three words that claim nothing: no verb, no sign of a relation."""
+    words = [token.text.casefold() for token in tokenise(text)]
+    return len(words) <= 3 and not any(word in _VERBS for word in words) and not _RELATION.search(text)
+
+
+def _with_words(segments: Sequence[str]) -> list[str]:
+    return [segment for segment in segments if any(token.kind != "number" for token in tokenise(segment))]
 
 
 _SCRIPTS = {"en": "Latin", "de": "Latin", "fr": "Latin", "es": "Latin", "it": "Latin", "hi": "Devanagari"}

@@ -23,7 +23,7 @@ _CODE_LINE = regex.compile(
     |[A-Za-z_][\w.]*\([^)]*\).*(?:[;)\]]|\#.*)\s*$)""",
     regex.X,
 )
-_CODE_CONTINUES = regex.compile(r"\s*(?:\#|\.\.\.\s)")
+_CODE_CONTINUES = regex.compile(r"\s*(?:\#|\.\.\.\s|[A-Za-z_][\w.]*\([^()]*\)\s*(?:\#.*)?$)")
 _SQUEEZED = regex.compile(
     r"(?<=\p{Ll}{2})[.!?](?=(?:The|This|That|These|It|So|Because|If|When|We|You|In|For|But|And|Then|Also|Without|A)\b)"
 )

@@ -259,8 +259,8 @@ def _stemmer(language: str) -> snowballstemmer.stemmer:
 def stem(word: str, language: str = "en") -> str:
     """The stem of one word, lower case; British -ise and American -ize fall together.
 
-    >>> stem("normalises") == stem("Normalization"[:9] + "zes")
-    True
+    >>> stem("normalises"), stem("normalizes")
+    ('normal', 'normal')
     """
     word = word.casefold()
     if language == "en":

@@ -127,8 +127,10 @@ class Summary(_Value):
 
 
 def follow_up_item(item: Item, follow_up: FollowUp) -> Item:
-    """A follow-up as an item of its own: 0 to 2 points, the item's misconceptions and ways to find out kept."""
-    wrong = tuple(m.model_copy(update={"refutes": (), "penalty": None, "cap": None}) for m in item.misconceptions)
+    """A follow-up as an item of its own: 0 to 2 points, with the item's ways to find out.
+
+    The item's misconceptions stay out: without its key statements beside them right answers are taken for them.
+    """
     return Item(
         id=f"{item.id}-{follow_up.id}"[:80].rstrip("-"),
         version=item.version,
@@ -137,7 +139,6 @@ def follow_up_item(item: Item, follow_up: FollowUp) -> Item:
         scale=_FOLLOW_UP_SCALE,
         reference_answer=follow_up.reference_answer,
         components={ANSWER: Component(weight=_FOLLOW_UP_SCALE.max, elements=follow_up.elements)},
-        misconceptions=wrong,
         find_out=item.find_out,
     )
 

@@ -58,7 +58,7 @@ def table_hash() -> str:
 def information(word: str) -> float:
     """Weight of a word from .05 (function words) to 1 (rare, unknown or an identifier), from its frequency.
 
-    >>> information("the"), information("optimizer.zero_grad()") > information("water") > information("thing")
+    >>> information("the"), information("optimizer.zero_grad()") > information("water") > information("made")
     (0.05, True)
     """
     word = word.casefold()

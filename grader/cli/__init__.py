@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli import answers, bank, batch, quick, service, viva
+from grader.cli import answers, bank, batch, calibrate, quick, service, viva
 from grader.cli.common import GraderGroup, Options
 
 app = typer.Typer(
@@ -53,6 +53,7 @@ app.add_typer(bank.app, name="items")
 viva.register(app)
 quick.register(app)
 batch.register(app)
+calibrate.register(app)
 service.register(app)
 
 

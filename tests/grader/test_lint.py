@@ -41,12 +41,12 @@ def test_a_clean_bank_has_no_problems(grader: Grader) -> None:
         ("version: 1", "version: 1 ", "trailing-blank", ""),
         ("- Anything above sixty degrees destroys these organisms.", "- '???'", "empty-statement",
          "components.example_or_pitfall.elements.killed.key_statements.1"),
-        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, '-->']", "unreachable-keyword",
-         "components.definition.elements.gas-trapped.keywords.groups.0.any.3"),
-        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, because]", "stop-word-keyword",
-         "components.definition.elements.gas-trapped.keywords.groups.0.any.3"),
-        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, rises]", "keyword-in-prompt",
-         "components.definition.elements.gas-trapped.keywords.groups.0.any.3"),
+        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, bubbles, '-->']", "unreachable-keyword",
+         "components.definition.elements.gas-trapped.keywords.groups.0.any.4"),
+        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, bubbles, because]", "stop-word-keyword",
+         "components.definition.elements.gas-trapped.keywords.groups.0.any.4"),
+        ("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, bubbles, rises]", "keyword-in-prompt",
+         "components.definition.elements.gas-trapped.keywords.groups.0.any.4"),
         ("- A warm room speeds up everything these organisms do.", "- In a warm room they do more.",
          "statement-without-keyword", "components.reason.elements.warmth.key_statements.2"),
         ("hint: Compare a summer kitchen with a winter kitchen.",
@@ -83,10 +83,11 @@ def test_static_rules(old: str, new: str, code: str, field: str) -> None:
          "gives-away-idea", "components.reason.feedback.present"),
         ("- oven lamp on -> doubled in 1 h", "- Bread dough rises, dough rises.", "statement-unread",
          "components.example_or_pitfall.elements.near-the-oven.key_statements.3"),
-        ("- It grows because of air that was beaten into it by hand.", "- The dough rises.", "silent-misconception",
+        ("- It grows because of air that was beaten into it by hand.",
+         "- Anything above sixty degrees destroys these organisms.", "silent-misconception",
          "misconceptions.air-kneaded-in.statements.1"),
-        ("- I would look up fermentation in a cookery book.", "- Bread has a crust and a crumb.", "silent-find-out",
-         "find_out.1"),
+        ("- I would look up fermentation in a cookery book.",
+         "- Anything above sixty degrees destroys these organisms.", "silent-find-out", "find_out.1"),
         ("reference_answer: Fermentation slows down a lot.", "reference_answer: Salt matters in a soup.",
          "follow-up-reference", "follow_ups.in-the-fridge.reference_answer"),
     ],
@@ -98,13 +99,13 @@ def test_graded_rules(grader: Grader, old: str, new: str, code: str, field: str)
     assert not [problem for problem in lint_text(changed(old, new)) if problem.code == code], "needs no grader"
 
 
-WAIVED = "[carbon dioxide, CO2, gas, rises]"
+WAIVED = "[carbon dioxide, CO2, gas, bubbles, rises]"
 
 
 @pytest.mark.parametrize(
     "where",
     [
-        "components.definition.elements.gas-trapped.keywords.groups.0.any.3",
+        "components.definition.elements.gas-trapped.keywords.groups.0.any.4",
         "components.definition.elements.0.keywords",
         "components.definition",
     ],
@@ -122,7 +123,7 @@ def test_a_waiver_for_another_place_accepts_nothing_and_is_reported() -> None:
 
 
 def test_errors_cannot_be_waived() -> None:
-    text = changed("[carbon dioxide, CO2, gas, bubbles]", "[gas, because]")
+    text = changed("[carbon dioxide, CO2, gas, bubbles]", "[carbon dioxide, CO2, gas, bubbles, because]")
     text += "\nlint_waivers:\n  - {code: stop-word-keyword, where: components, reason: a test}\n"
     problems = lint_text(text)
     assert [problem.code for problem in problems] == ["stop-word-keyword", "unknown-waiver"]

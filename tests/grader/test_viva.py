@@ -150,9 +150,11 @@ def test_a_follow_up_that_left_the_rubric_is_named(examiner: Examiner) -> None:
         examiner.ask(state)
 
 
-def test_a_follow_up_is_an_item_with_the_misconceptions_of_its_item(bank: Bank) -> None:
+def test_a_follow_up_is_an_item_of_its_own(bank: Bank) -> None:
     item = bank["dough-rises"]
     small = follow_up_item(item, item.follow_ups[0])
     assert (small.id, small.scale.max, list(small.components)) == ("dough-rises-where-from", 2.0, ["answer"])
-    assert small.misconceptions[0].id == "air-kneaded-in"
-    assert Grader(HashEncoder()).grade(small, WRONG).errors
+    assert small.find_out == item.find_out
+    assert Grader(HashEncoder()).grade(small, item.follow_ups[0].reference_answer).score == 2.0
+    long_named = item.model_copy(update={"id": "x" * 70})
+    assert len(follow_up_item(long_named, item.follow_ups[0]).id) <= 80
