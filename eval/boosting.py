@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import GroupKFold
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
 from eval.baselines import Scorer, pooled
 from eval.feature_table import FeatureTable
@@ -55,15 +56,17 @@ class Boosting:
 
     def __init__(self, rows: npt.NDArray[np.float32], wanted: Floats, seed: int = 0) -> None:
         """Fitted to ``rows`` (n, f) and ``wanted`` (n, k), see `targets`."""
-        self._mark = HistGradientBoostingRegressor(**_SETTINGS, random_state=seed).fit(rows, wanted[:, 0])
-        self._correct = _classifier(rows, wanted[:, 1], seed)
-        self._label = _classifier(rows, wanted[:, 2:].argmax(axis=1), seed) if wanted.shape[1] > 2 else None
+        with threadpool_limits(1):  # threads that wait for a busy core make it many times slower
+            self._mark = HistGradientBoostingRegressor(**_SETTINGS, random_state=seed).fit(rows, wanted[:, 0])
+            self._correct = _classifier(rows, wanted[:, 1], seed)
+            self._label = _classifier(rows, wanted[:, 2:].argmax(axis=1), seed) if wanted.shape[1] > 2 else None
 
     def predict(self, rows: npt.NDArray[np.float32]) -> Floats:
         """Estimates of `targets`, shape (n, k)."""
-        parts = [self._mark.predict(rows), _probability(self._correct, rows, 1)]
-        if self._label is not None:
-            parts += [_probability(self._label, rows, at) for at in range(len(THREE_WAY))]
+        with threadpool_limits(1):
+            parts = [self._mark.predict(rows), _probability(self._correct, rows, 1)]
+            if self._label is not None:
+                parts += [_probability(self._label, rows, at) for at in range(len(THREE_WAY))]
         return np.column_stack(parts)
 
 

@@ -43,6 +43,7 @@ class Systems:
     prior: str = SHIPPED
     seed: int = 0
     shipped: GraderSystem = field(init=False)
+    _trained: dict[str, GraderSystem] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.shipped = GraderSystem(Grader(self.encoder), self.cache)
@@ -76,8 +77,12 @@ class Systems:
         """The grader with a prior trained on ``frames``, or with the shipped one whatever it was trained on."""
         if self.prior == SHIPPED:
             return self.shipped
-        prior = load_training(self.prior)(frames, self.encoder)
-        return GraderSystem(Grader(self.encoder, prior=prior), self.cache, salt=fingerprint(prior))
+        key = digest([text for name, frame in frames.items() for text in (name, *frame["answer_id"])])
+        if key not in self._trained:
+            prior = load_training(self.prior)(frames, self.encoder)
+            grader = Grader(self.encoder, prior=prior)
+            self._trained[key] = GraderSystem(grader, self.cache, salt=fingerprint(prior))
+        return self._trained[key]
 
 
 def load_training(name: str) -> TrainPrior:

@@ -102,7 +102,7 @@ class SentenceTransformerEncoder:
 
         Args:
             model: Folder or hub name; ``None`` takes the packaged all-MiniLM-L6-v2 and checks its hash.
-            threads: Threads torch may use in this process. One a worker is fastest wherever another process is
+            threads: Threads torch and BLAS may use in this process. One a worker is fastest wherever another process is
                 busy too; a second thread then waits for a core (measured seven times slower).
 
         Raises:
@@ -112,8 +112,10 @@ class SentenceTransformerEncoder:
         try:
             import torch
             from sentence_transformers import SentenceTransformer
+            from threadpoolctl import threadpool_limits
 
             torch.set_num_threads(threads)
+            threadpool_limits(limits=threads, user_api="blas")
             with _quietly():
                 self._model: SentenceTransformer = SentenceTransformer(str(path), device="cpu")
         except (OSError, ValueError) as error:

@@ -15,7 +15,7 @@ import regex
 from grader.evidence.keywords import Words
 from grader.evidence.similarity import KeyStatements
 from grader.index import KEY_WORD, ItemIndex
-from grader.segment import Statement
+from grader.segment import Statement, looks_like_code
 from grader.text import Token, identifier_parts, stem, stems, tokenise
 from grader.words import FUNCTION_WORDS, NEGATIONS, information, readable_share
 
@@ -25,7 +25,7 @@ Role = Literal["claim", "code", "echo", "keyword_list", "gibberish", "dont_know"
 HARD_LIMIT = 60_000
 
 _BLANK = regex.compile(
-    r"(?:[\W_]*|\W*(?:idk|i\.?d\.?k\.?|n/?a|none|nothing|null|nil|tbd|todo|k\.?\s?a\.?|x+|\?+)\W*)", regex.I
+    r"(?:[\W_]*+|\W*+(?:idk|i\.?d\.?k\.?|n/?a|none|nothing|null|nil|tbd|todo|k\.?\s?a\.?|x+)\W*+)", regex.I
 )
 _DONT_KNOW = regex.compile(
     r"""(?:^|[.!?,;:(\n]\s*|\s-\s+|\b(?:but|so|well|sorry|honestly|frankly|ok|okay|hm+|u[hm]+)\s+
@@ -59,10 +59,6 @@ _CONDITIONAL = regex.compile(
     r"^would\b|\bi(?:\s+(?:would|could|will|might)|'d|'ll)\b|^to\s+find\s+out\b|\bich\s+(?:würde|könnte)\b", regex.I
 )
 _RELATION = regex.compile(r"->|=>|<-|!=|==|\s[<>=]=?\s|:(?=\s)|\bvs\b")
-_PYTHON = frozenset("and as for from if in is not or with while".split())
-#: So many words such as "the" or "because" make a sentence.
-_SENTENCE = 3
-_CODE_SIGN = regex.compile(r"[=()\[\]{}<>]|\w\.\w")
 _SEPARATOR = regex.compile(r"[,;|\n]|\s[-/]\s")
 _JOINTS = frozenset({"and", "or"})
 _JOINT = regex.compile(r"[,;|\n/]|\s-\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
@@ -135,7 +131,7 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
     """
     text = statement.text
     tokens = tokenise(text)
-    if statement.is_code and _is_code(text, tokens):
+    if statement.is_code and looks_like_code(text):
         return "code"
     terms = _terms(text, index)
     if terms <= index.prompt.terms.keys() and _share(index.prompt.terms, terms) >= _WHOLE_PROMPT:
@@ -153,12 +149,6 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
     if is_keyword_list(text, tokens, most=_most(index)):
         return "keyword_list"
     return "claim"
-
-
-def _is_code(text: str, tokens: Sequence[Token]) -> bool:
-    """Whether what stands in code marks is code; a sentence or a list of terms between backticks is not."""
-    prose = sum(token.text.casefold() in FUNCTION_WORDS - _PYTHON for token in tokens)
-    return prose < _SENTENCE and (_CODE_SIGN.search(text) is not None or any(token.is_code for token in tokens))
 
 
 def _says_one_of(terms: frozenset[str], wordings: KeyStatements | None) -> bool:
@@ -279,6 +269,8 @@ def _with_words(segments: Sequence[str]) -> list[str]:
     return [segment for segment in segments if any(token.kind != "number" for token in tokenise(segment))]
 
 
+#: Share of letters in English words above which a text is not foreign.
+_MOSTLY_ENGLISH = 0.8
 _SCRIPTS = {"en": "Latin", "de": "Latin", "fr": "Latin", "es": "Latin", "it": "Latin", "hi": "Devanagari"}
 
 
@@ -297,7 +289,7 @@ def foreign_language(text: str, language: str) -> bool:
         return False
     words = [token.text.casefold() for token in tokenise(text) if token.kind == "word"]
     function = sum(word in FUNCTION_WORDS for word in words)
-    if len(words) < 6 or function >= 0.15 * len(words):
+    if len(words) < 6 or function >= 0.15 * len(words) or readable_share(words, frozenset()) > _MOSTLY_ENGLISH:
         return False
     return _identified(text) not in ("en", "")
 

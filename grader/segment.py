@@ -9,6 +9,7 @@ import regex
 from sentencex import get_sentence_boundaries
 
 from grader.text import Normalised, tokenise
+from grader.words import FUNCTION_WORDS
 
 MAX_WORDS = 45
 _CODE_BLOCK_LINES = 8
@@ -24,6 +25,10 @@ _CODE_LINE = regex.compile(
     regex.X,
 )
 _CODE_CONTINUES = regex.compile(r"\s*(?:\#|\.\.\.\s|[A-Za-z_][\w.]*\([^()]*\)\s*(?:\#.*)?$)")
+_CODE_SIGN = regex.compile(r"[=()\[\]{}<>]|\w\.\w")
+_PYTHON = frozenset("and as for from if in is not or with while".split())
+#: So many words such as "the" or "because" make a sentence.
+_SENTENCE = 3
 _SQUEEZED = regex.compile(
     r"(?<=\p{Ll}{2})[.!?](?=(?:The|This|That|These|It|So|Because|If|When|We|You|In|For|But|And|Then|Also|Without|A)\b)"
 )
@@ -62,6 +67,13 @@ def statements(source: Normalised) -> list[Statement]:
     return found
 
 
+def looks_like_code(text: str) -> bool:
+    """Whether ``text`` has a sign of code and fewer than three words such as "the", whatever marks stand around it."""
+    tokens = tokenise(text)
+    prose = sum(token.text.casefold() in FUNCTION_WORDS - _PYTHON for token in tokens)
+    return prose < _SENTENCE and (_CODE_SIGN.search(text) is not None or any(token.is_code for token in tokens))
+
+
 def _blocks(source: Normalised) -> list[tuple[int, int, bool]]:
     """Paragraphs of prose and runs of code lines as (start, end, is code)."""
     text = source.text
@@ -75,7 +87,8 @@ def _blocks(source: Normalised) -> list[tuple[int, int, bool]]:
         at = bisect_right(source.code, (start, len(text))) - 1
         in_fence = at >= 0 and position - 1 <= source.code[at][1]
         after_code = bool(blocks) and blocks[-1][2] and blocks[-1][1] == start
-        is_code = in_fence or bool(_CODE_LINE.match(line) or (after_code and _CODE_CONTINUES.match(line)))
+        is_code = bool(_CODE_LINE.match(line) or (after_code and _CODE_CONTINUES.match(line)))
+        is_code = is_code or (in_fence and looks_like_code(line))
         bullet = None if is_code else _BULLET.match(line)
         start += bullet.end() if bullet else 0
         wraps = open_line and not bullet and line.lstrip()[:1].islower()

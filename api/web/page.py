@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Annotated, Any
@@ -175,7 +175,7 @@ def _check_origin(request: Request) -> None:
         raise Problem("csrf", "the form was sent from another site")
 
 
-async def context(request: Request, svc: Svc) -> Ctx:
+async def context(request: Request, svc: Svc) -> AsyncIterator[Ctx]:
     """The request with its sender, after the checks that every change needs."""
     cookies = request.cookies
     ctx = Ctx(request, svc, choose(cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language")))
@@ -183,18 +183,33 @@ async def context(request: Request, svc: Svc) -> Ctx:
     ctx.who = await run_in_threadpool(access.person_of, svc, cookies)
     if ctx.who is None and (value := cookies.get(access.GUEST_COOKIE)):
         ctx.who = await run_in_threadpool(access.guest_of, svc, value)
-    if request.method not in _SAFE:
-        _check_origin(request)
-        ctx.form = await request.form(max_part_size=4 * 1024 * 1024)
-        if ctx.who is not None and not request.url.path.startswith(("/sign-in", "/language", "/set-password")):
-            sent = str(ctx.form.get("csrf") or request.headers.get("X-CSRF-Token", ""))
-            if not compare_digest(sent.encode(), (ctx.who.csrf or "").encode()):
-                raise Problem("csrf", "the form is older than this session")
-    actor = ctx.who.actor if ctx.who and not ctx.guest else request.client.host if request.client else "page"
-    request.state.actor = ctx.who.actor if ctx.who else None
-    if not svc.limiter.hit(svc.rate, "page", actor):
-        raise Problem("rate-limited", f"more than {svc.settings.rate_limit} requests", headers={"Retry-After": "10"})
-    return ctx
+    try:
+        if request.method not in _SAFE:
+            _check_origin(request)
+            ctx.form = await request.form(max_part_size=4 * 1024 * 1024)
+            _check_token(ctx)
+        _check_rate(ctx)
+        yield ctx
+    finally:
+        await ctx.form.close()
+
+
+def _check_token(ctx: Ctx) -> None:
+    if ctx.who is None or ctx.request.url.path in ("/sign-in", "/language", "/set-password"):
+        return
+    sent = str(ctx.form.get("csrf") or ctx.request.headers.get("X-CSRF-Token", ""))
+    if not compare_digest(sent.encode(), (ctx.who.csrf or "").encode()):
+        raise Problem("csrf", "the form is older than this session")
+
+
+def _check_rate(ctx: Ctx) -> None:
+    """Guests are counted by address, because they can throw their cookie away."""
+    client = ctx.request.client.host if ctx.request.client else "page"
+    ctx.request.state.actor = ctx.who.actor if ctx.who else None
+    actor = ctx.who.actor if ctx.who and not ctx.guest else client
+    if not ctx.svc.limiter.hit(ctx.svc.rate, "page", actor):
+        limit = ctx.svc.settings.rate_limit
+        raise Problem("rate-limited", f"more than {limit} requests", headers={"Retry-After": "10"})
 
 
 Any_ = Annotated[Ctx, Depends(context)]

@@ -108,6 +108,12 @@ def _show_explanation(screen: Console, explanation: Explanation, item: Item, res
         heading(screen, f"False statement: {error.kind} {error.id}")
         paragraph(screen, f"\u201c{' '.join(error.text.split())}\u201d {error.explanation}", style="red", indent=2)
     _show_steps(screen, explanation)
+    if explanation.elements:
+        heading(screen, "What the measures mean")
+        for measure in explanation.elements[0].measures:
+            paragraph(screen, f"{measure.name}: {measure.meaning}", style="dim", indent=2)
+    screen.print()
+    screen.print(Text(safe(score.signature), style="dim"), soft_wrap=True)
 
 
 def _show_element(screen: Console, part: ElementCalculation, weight: float, contradicted: bool) -> None:
@@ -120,12 +126,12 @@ def _show_element(screen: Console, part: ElementCalculation, weight: float, cont
     table = Table.grid(padding=(0, 2))
     for measure in part.measures:
         sums = f"{measure.value:.4f} x {measure.weight:+.4f} = {measure.product:+.4f}"
-        table.add_row(Text(f"      {measure.name}"), Text(sums), Text(safe(measure.meaning), style="dim"))
-    table.add_row(Text("      bias"), Text(f"{part.bias:+.4f}"), Text("constant", style="dim"))
-    curve = f"{part.total:+.4f} -> credit {part.computed:.4f}"
-    meaning = f"through the {part.scorer} curve, stretched by {part.stretch:g}"
-    table.add_row(Text("      sum"), Text(curve), Text(meaning, style="dim"))
+        table.add_row(Text(f"      {measure.name}"), Text(sums))
+    table.add_row(Text("      constant"), Text(f"{part.bias:+.4f}", justify="right"))
+    table.add_row(Text("      sum"), Text(f"{part.total:+.4f}", justify="right"))
     screen.print(table)
+    curve = f"through the {part.scorer} curve, stretched by {part.stretch:g}: {part.computed:.4f}"
+    paragraph(screen, curve, indent=6)
     if part.credit != part.computed:
         why = "contradicted by a false statement" if contradicted else "does not count, the answer is off topic"
         paragraph(screen, f"{why}: credit {part.credit:.4f}", style="red", indent=4)
@@ -142,4 +148,3 @@ def _show_steps(screen: Console, explanation: Explanation) -> None:
     total = "none" if score.score is None else f"{score.score:g} / {score.max_score:g}"
     table.add_row(Text("  score", style="bold"), Text(total, style="bold", justify="right"))
     screen.print(table)
-    screen.print(Text(safe(score.signature), style="dim"), soft_wrap=True)

@@ -65,6 +65,8 @@ def batch(
         interrupted = not _run(planned, grader, sink, tally, language)
     screen = console()
     screen.print(tally.table())
+    if codes := tally.codes():
+        screen.print(f"Condition codes: {codes}")
     screen.print(f"{sink.rows} of {len(planned.jobs)} responses graded into {out}", soft_wrap=True)
     if interrupted:
         note(f"stopped; {out} holds {sink.rows} whole rows" if sink.rows else "stopped before the first rows")

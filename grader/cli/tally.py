@@ -52,9 +52,8 @@ class Tally:
         """One line an item and one for all of them."""
         with_human = any(line.pairs for line in self._lines.values())
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("item", "responses", "mean", "share", *(("human mean", "r") if with_human else ()), "referred"):
-            table.add_column(name, justify="left" if name == "item" else "right", no_wrap=name == "item")
-        table.add_column("condition codes")
+        for name in ("item", "n", "mean", "share", *(("human", "r") if with_human else ()), "codes", "referred"):
+            table.add_column(name, justify="left" if name == "item" else "right", no_wrap=True)
         shown = list(self._lines.items())[:_MOST]
         for name, line in shown:
             table.add_row(*_cells(name, line, with_human))
@@ -63,6 +62,11 @@ class Tally:
         if len(self._lines) != 1:
             table.add_row(*_cells("all", _sum(list(self._lines.values())), with_human), style="bold")
         return table
+
+    def codes(self) -> str:
+        """How often each condition code occurs, ``""`` when none does."""
+        total = _sum(list(self._lines.values())).codes
+        return ", ".join(f"{code} {count}" for code, count in sorted(total.items()))
 
 
 def _sum(lines: list[_Line]) -> _Line:
@@ -83,8 +87,7 @@ def _cells(name: str, line: _Line, with_human: bool) -> list[Text]:
     cells = [safe(name), str(line.count), mean, share]
     if with_human:
         cells += [f"{np.mean([human for human, _ in line.pairs]):.2f}" if line.pairs else "-", _correlation(line.pairs)]
-    codes = ", ".join(f"{code} {count}" for code, count in sorted(line.codes.items()))
-    return [Text(cell) for cell in (*cells, str(line.referred), codes)]
+    return [Text(cell) for cell in (*cells, str(line.codes.total()), str(line.referred))]
 
 
 def _correlation(pairs: list[tuple[float, float]]) -> str:

@@ -26,12 +26,12 @@ MISCONCEPTION_LIKENESS = 0.6
 #: … and by this much more like it than like any accepted wording.
 MISCONCEPTION_MARGIN = 0.04
 #: A statement this like a key statement differs from it only in details, so a flipped negation is a contradiction.
-NEAR_COPY = 0.8
+NEAR_COPY = 0.85
 
-_TURNING = frozenset(
-    """fail fails failed failing lack lacks lacking prevent prevents stops stop avoid avoids instead longer hardly
-    barely rarely unable impossible disable disables disabled off""".split()
-)
+#: … unless another accepted wording with the same polarity is nearly as like it.
+SUPPORT = 0.15
+
+_TURNING = frozenset("fail fails failed failing lack lacks lacking unable impossible".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,8 @@ def contradictions(
     for at, statement in enumerate(statements):
         if not candidates[at]:
             continue
-        key = int(keys[:, at].argmax())
-        finding = _misconception(index, statement, at, keys[key, at], wrong)
-        finding = finding or _near_copy(index, statement, at, key, float(keys[key, at]))
+        finding = _misconception(index, statement, at, float(keys[:, at].max()), wrong)
+        finding = finding or _near_copy(index, statement, at, keys)
         if finding:
             results.append(finding)
     return results
@@ -106,13 +105,17 @@ def _misconception(
     return Contradiction(at, "misconception", misconception=index.misconception_slots[row])
 
 
-def _near_copy(index: ItemIndex, statement: Phrase, at: int, key: int, like: float) -> Contradiction | None:
+def _near_copy(index: ItemIndex, statement: Phrase, at: int, keys: Floats) -> Contradiction | None:
+    """A statement that differs from an accepted wording by a negation or in its numbers, and that no other supports."""
+    key = int(keys[:, at].argmax())
+    like = float(keys[key, at])
     if like < NEAR_COPY:
         return None
-    wording = index.keys.phrases[key].text
-    if negations(statement.text) % 2 != negations(wording) % 2:
+    sign, here = negations(statement.text) % 2, numbers(statement.text)
+    close = [index.keys.phrases[row].text for row in np.flatnonzero(keys[:, at] >= like - SUPPORT)]
+    if all(negations(text) % 2 != sign for text in close):
         return Contradiction(at, "negation", key=key)
-    here, there = numbers(statement.text), numbers(wording)
-    if here and there and not here & there:
+    there = numbers(index.keys.phrases[key].text)
+    if here and there and not any(here & numbers(text) for text in close):
         return Contradiction(at, "number", key=key)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.rubric import KeywordGroup, Keywords
 from grader.text import identifier_parts, stem, tokenise
@@ -41,34 +42,42 @@ class Words:
             self._plain.extend((part.casefold(), span) for part in parts)
             self._stems.extend((stem(part, language), span) for part in parts)
         self._language = language
+        self._exact_set = frozenset(text for text, _ in self._exact)
+        self._plain_set = frozenset(text for text, _ in self._plain)
+        self._stem_set = frozenset(text for text, _ in self._stems)
 
     def find(self, group: KeywordGroup) -> list[Span]:
         """Spans of every alternative of ``group`` that occurs."""
         return [span for alternative in group.any for span in self._find(alternative, group.match)]
 
     def _find(self, alternative: str, match: str) -> list[Span]:
-        wanted_tokens = tokenise(alternative)
+        wanted = _wanted(alternative, match, self._language)
         if match == "exact":
-            wanted = [token.text for token in wanted_tokens]
-            return _runs([(text, span) for text, span in self._exact], wanted)
-        parts = [
-            part
-            for token in wanted_tokens
-            for part in (identifier_parts(token.text) if token.is_code else [token.text])
-        ]
+            return _runs(self._exact, self._exact_set, wanted)
         if match == "phrase":
-            return _runs(self._plain, [part.casefold() for part in parts])
-        return _runs(self._stems, [stem(part, self._language) for part in parts])
+            return _runs(self._plain, self._plain_set, wanted)
+        return _runs(self._stems, self._stem_set, wanted)
 
 
-def _runs(words: Sequence[tuple[str, Span]], wanted: Sequence[str]) -> list[Span]:
-    if not wanted:
+@lru_cache(maxsize=100_000)
+def _wanted(alternative: str, match: str, language: str) -> tuple[str, ...]:
+    """The words of a keyword in the form they are looked up in."""
+    tokens = tokenise(alternative)
+    if match == "exact":
+        return tuple(token.text for token in tokens)
+    parts = [part for token in tokens for part in (identifier_parts(token.text) if token.is_code else [token.text])]
+    return tuple(part.casefold() if match == "phrase" else stem(part, language) for part in parts)
+
+
+def _runs(words: Sequence[tuple[str, Span]], known: frozenset[str], wanted: Sequence[str]) -> list[Span]:
+    if not wanted or any(word not in known for word in wanted):
         return []
-    texts = [text for text, _ in words]
+    texts = tuple(text for text, _ in words)
+    length = len(wanted)
     return [
-        (words[i][1][0], words[i + len(wanted) - 1][1][1])
-        for i in range(len(words) - len(wanted) + 1)
-        if texts[i : i + len(wanted)] == list(wanted)
+        (words[i][1][0], words[i + length - 1][1][1])
+        for i in range(len(words) - length + 1)
+        if texts[i : i + length] == wanted
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pandas as pd
 import pytest
 
@@ -84,5 +82,5 @@ def encoder() -> CachedEncoder:
 
 
 @pytest.fixture(scope="session")
-def systems() -> Iterator[Systems]:
-    yield Systems(CachedEncoder(HashEncoder, "hash@1", None), RowCache(None))
+def systems() -> Systems:
+    return Systems(CachedEncoder(HashEncoder, "hash@1", None), RowCache(None))

@@ -92,14 +92,15 @@ def test_parts_and_training_rows(frames: dict[str, pd.DataFrame]) -> None:
     assert set(training_rows(frames["toy"])["split"]) == {"train"}
 
 
-class TestFewLabels:
-    @pytest.fixture(scope="class")
-    def lines(self, frames: dict[str, pd.DataFrame], systems: Systems) -> dict[tuple[str, str, float], float]:
-        curve = Curve(sizes=(3, 8), seeds=2, n_boot=5)
-        found = few_labels(frames, systems.fit_prior, curve)
-        assert all(line.seeds == 2 for line in found)
-        return {(line.data, line.system, line.labels or 0): line.measures["rmse"].value for line in found}
+@pytest.fixture(scope="module")
+def lines(frames: dict[str, pd.DataFrame], systems: Systems) -> dict[tuple[str, str, float], float]:
+    """RMSE of every learner by data set, learner and labels a question."""
+    found = few_labels(frames, systems.fit_prior, Curve(sizes=(3, 8), seeds=2, n_boot=5))
+    assert all(line.seeds == 2 for line in found)
+    return {(line.data, line.system, line.labels or 0): line.measures["rmse"].value for line in found}
 
+
+class TestFewLabels:
     def test_sizes_go_as_far_as_the_answers(self, lines: dict[tuple[str, str, float], float]) -> None:
         assert {labels for data, _, labels in lines if data == "toy"} == {3, 8, 12}
         assert {labels for data, _, labels in lines if data == "exam"} == {3, 8, 14}

@@ -53,9 +53,7 @@ def close(value: float, abs_: float = 1e-12) -> Any:
 def points(steps: int) -> st.SearchStrategy[tuple[list[int], list[int]]]:
     """Two lists of score points 0..steps of one length."""
     pair = st.tuples(st.integers(0, steps), st.integers(0, steps))
-    return st.lists(pair, min_size=1, max_size=40).map(
-        lambda rows: ([a for a, _ in rows], [b for _, b in rows])
-    )
+    return st.lists(pair, min_size=1, max_size=40).map(lambda rows: ([a for a, _ in rows], [b for _, b in rows]))
 
 
 def kappa_by_table(human: list[int], machine: list[int], steps: int) -> float:
@@ -124,9 +122,7 @@ def test_qwk_rsmtool() -> None:
     assert ag.qwk_continuous(SHORT_HUMAN, SHORT_MACHINE) == close(0.9531654506942808)  # RSMTOOL
     assert ag.qwk_continuous(HUMAN, MACHINE) == close(0.375)  # RSMTOOL; with ddof=1 it would be 0.37762
     rounded = ag.round_to_scale(LONG_MACHINE, scale_max=5, step=0.5)
-    assert ag.qwk(LONG_HUMAN, rounded, scale_max=5, step=0.5) == close(
-        0.9481749256214214
-    )  # RSMTOOL, in steps
+    assert ag.qwk(LONG_HUMAN, rounded, scale_max=5, step=0.5) == close(0.9481749256214214)  # RSMTOOL, in steps
     assert ag.qwk_continuous(LONG_HUMAN, LONG_MACHINE) == close(0.9499832426997631)  # RSMTOOL
 
 
@@ -218,16 +214,12 @@ def test_within_question_r_degenerate() -> None:
     assert math.isnan(ag.within_question_r([0.1, 0.1, 0.1, 3], [1, 2, 3, 4], ["a", "a", "a", "b"]))
     lone = ag.within_question_r([0, 1, 9], [0, 1, 0], ["a", "a", "b"])
     assert lone == close(1.0)
-    assert ag.within_question_r(LONG_HUMAN, LONG_MACHINE, ["q"] * 60) == close(
-        ag.pearson(LONG_HUMAN, LONG_MACHINE)
-    )
+    assert ag.within_question_r(LONG_HUMAN, LONG_MACHINE, ["q"] * 60) == close(ag.pearson(LONG_HUMAN, LONG_MACHINE))
 
 
 @RELAXED
 @given(points(4), st.integers(-5, 5))
-def test_within_question_r_ignores_how_hard_a_question_is(
-    pair: tuple[list[int], list[int]], shift: int
-) -> None:
+def test_within_question_r_ignores_how_hard_a_question_is(pair: tuple[list[int], list[int]], shift: int) -> None:
     human, machine = pair
     groups = np.arange(len(human)) % 3
     moved = np.array(machine) + shift * groups
@@ -289,14 +281,10 @@ def test_smd_by_hand_and_degenerate() -> None:
 
 def test_degradation_rsmtool() -> None:
     long = (LONG_HUMAN, LONG_MACHINE, LONG_SECOND)
-    assert ag.degradation(*long) == close(
-        -0.029811253186904
-    )  # RSMTOOL corr, wtkappa; then double-scored only
+    assert ag.degradation(*long) == close(-0.029811253186904)  # RSMTOOL corr, wtkappa; then double-scored only
     assert ag.degradation(*long, metric=ag.qwk_continuous) == close(-0.002859303802726)
     assert ag.degradation(*long, double_scored_only=True) == close(-0.027963534003684)
-    assert ag.degradation(*long, metric=ag.qwk_continuous, double_scored_only=True) == close(
-        0.005936199898047
-    )
+    assert ag.degradation(*long, metric=ag.qwk_continuous, double_scored_only=True) == close(0.005936199898047)
     assert ag.degradation(*long, metric=ag.exact_agreement) == close(-0.05)
 
 
@@ -356,9 +344,7 @@ def test_prmse_degenerate() -> None:
 
 
 @RELAXED
-@given(
-    st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=2, max_size=20), st.integers(-3, 3)
-)
+@given(st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=2, max_size=20), st.integers(-3, 3))
 def test_prmse_does_not_depend_on_rater_order_or_origin(rows: list[list[int]], shift: int) -> None:
     machine = [row[0] for row in rows]
     first = ag.prmse(rows, machine)
@@ -385,11 +371,7 @@ def test_f1_by_hand() -> None:
 
 def test_f1_label_of_one_side_only_is_zero_either_way() -> None:
     human, machine = ["correct", "incorrect"], ["correct", "contradictory"]
-    assert (
-        ag.f1(human, machine, ag.THREE_WAY)
-        == ag.f1(human, machine, ag.THREE_WAY, unused="skip")
-        == close(1 / 3)
-    )
+    assert ag.f1(human, machine, ag.THREE_WAY) == ag.f1(human, machine, ag.THREE_WAY, unused="skip") == close(1 / 3)
 
 
 @RELAXED
@@ -560,9 +542,7 @@ def test_bootstrap_takes_any_arrays() -> None:
     found = bootstrap_intervals({"prmse": ag.prmse}, UNBALANCED, SHORT_MACHINE, n_boot=50)["prmse"]
     assert found.value == close(0.9407750610889191)
     groups = [k % 3 for k in range(60)]
-    within = bootstrap_interval(
-        ag.within_question_r, LONG_HUMAN, LONG_MACHINE, groups, groups=groups, n_boot=50
-    )
+    within = bootstrap_interval(ag.within_question_r, LONG_HUMAN, LONG_MACHINE, groups, groups=groups, n_boot=50)
     assert within.low <= within.value <= within.high
 
 
@@ -595,9 +575,7 @@ def test_round_to_scale_goes_half_up_and_stays_on_the_scale() -> None:
 
 
 def test_bands() -> None:
-    low, middle, high = ag.by_band(
-        [0, 0.5, 1, 1.5, 2, 2.5, 3], [0, 1, 1, 1, 2, 2.5, 1], scale_max=3, step=0.5
-    )
+    low, middle, high = ag.by_band([0, 0.5, 1, 1.5, 2, 2.5, 3], [0, 1, 1, 1, 2, 2.5, 1], scale_max=3, step=0.5)
     assert (low.name, low.n, low.exact, low.adjacent) == ("low", 2, 0.5, 1.0)
     assert (middle.name, middle.n, middle.human_mean, middle.machine_mean) == ("middle", 3, 1.5, close(4 / 3))
     assert (high.name, high.n, high.mae, high.rmse) == ("high", 2, 1.0, close(math.sqrt(2)))

@@ -82,7 +82,7 @@ def test_trailing_blanks_are_trimmed() -> None:
         ("    n: 1\n", "", 16, "components.reason.n", "rule at_least needs n"),
         ("    n: 1\n", "    n: 4\n", 19, "components.reason.n", "n is 4 but there are only 1 elements"),
         ("need: any", "need: 2", 14, "components.definition.elements.0.keywords.need", "needs 2 groups but only 1"),
-        ("need: any", "need: 0", 14, "components.definition.elements.0.keywords.need", "'any', 'all' or a whole number"),
+        ("need: any", "need: 0", 14, "components.definition.elements.0.keywords.need", "'all' or a whole number"),
         ("- The sea rises and falls twice a day.\n        k", "- ''\n        k", 12,
          "components.definition.elements.0.key_statements.0", "at least 1 character"),
         ("- The sea rises and falls twice a day.\n        k", "- note: a colon\n        k", 12,
@@ -198,7 +198,9 @@ def test_an_unknown_item_gets_a_hint() -> None:
         bank["xyzzy"]
 
 
-@pytest.mark.parametrize("items", [[named("a"), named("a")], [named("a"), named("b", "a")], [named("b", "a"), named("a")]])
+@pytest.mark.parametrize(
+    "items", [[named("a"), named("a")], [named("a"), named("b", "a")], [named("b", "a"), named("a")]]
+)
 def test_ids_and_aliases_are_unique(items: list[Item]) -> None:
     with pytest.raises(RubricError, match="already used"):
         Bank(items)

@@ -162,8 +162,18 @@ def test_one_broken_file_does_not_keep_others_from_being_graded(tmp_path: Path) 
 def test_explain_sums_to_the_score_and_names_what_it_rests_on() -> None:
     result = grader("explain", "dough-rises", f"{GAS} {WRONG}", "--bank", str(BANK))
     assert result.exit_code == 0, result.output
-    for words in ("claim", "error", "nearest wording: Yeast eats", "keywords met: carbon dioxide", "recall", "bias",
-                  "contradicted by a false statement", "x weight 2.4", "The mark", "score"):  # fmt: skip
+    for words in (
+        "claim",
+        "error",
+        "nearest wording: Yeast eats",
+        "keywords met: carbon dioxide",
+        "recall",
+        "constant",
+        "contradicted by a false statement",
+        "x weight 2.4",
+        "The mark",
+        "What the measures mean",
+    ):
         assert words in result.stdout, words
     data = json.loads(grader("explain", "dough-rises", GAS, "--bank", str(BANK), "--json").stdout)
     for element in data["elements"]:
@@ -251,6 +261,22 @@ def test_service_commands_need_the_service(monkeypatch: pytest.MonkeyPatch) -> N
 def test_service_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADER_PORT", "many")
     fails(grader("serve"), "settings", "port")
+
+
+def test_the_database_of_the_service_is_made_filled_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_DATABASE_URL", f"sqlite:///{tmp_path / 'one.db'}")
+    fails(grader("db", "organisations"), "no such table")
+    assert grader("db", "upgrade").exit_code == 0
+    fails(grader("export-all", str(tmp_path / "all.zip")), "0 organisations")
+    added = grader("db", "add-organisation", "School")
+    ident = added.stdout.split()[0]
+    assert grader("db", "organisations").stdout == f"{ident}  School\n"
+    assert grader("export-all", str(tmp_path / "all.zip")).exit_code == 0
+    fails(grader("import-all", str(tmp_path / "one.db")), "no exported organisation")
+    monkeypatch.setenv("GRADER_DATABASE_URL", f"sqlite:///{tmp_path / 'two.db'}")
+    assert grader("db", "upgrade").exit_code == 0
+    assert grader("import-all", str(tmp_path / "all.zip")).stdout == f"{ident} imported\n"
+    fails(grader("export-all", str(tmp_path / "x.zip"), "--organisation", "nope"), "no organisation of this id")
 
 
 def test_an_unforeseen_error_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:

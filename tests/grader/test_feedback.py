@@ -72,9 +72,7 @@ def test_every_condition_has_its_own_words(tides: Item, condition: ConditionCode
         (("missing", "partial", "missing"), (), "who-pulls"),
     ],
 )
-def test_the_next_question(
-    tides: Item, states: Sequence[Status], asked: tuple[str, ...], expected: str | None
-) -> None:
+def test_the_next_question(tides: Item, states: Sequence[Status], asked: tuple[str, ...], expected: str | None) -> None:
     components = [component(name, state) for name, state in zip(tides.components, states, strict=True)]
     found = next_follow_up(tides, components, frozenset(asked))
     assert (found.id if found else None) == expected

@@ -28,21 +28,38 @@ RAIN = "Half of the sea evaporates every evening and comes back as rain at dawn.
 LOOK = "I would read a table of one harbour and compare it with the calendar of the moon."
 LIST = "moon, gravity, sun, ocean, water, planet"
 PROMPT = "What are tides, and why do they happen?"
-JUNK = ["", "?", "I don't know.", LIST, PROMPT, "qwrt zxcvb asdfg", "\u092a\u0924\u093e", "```\n", "The cat drank milk."]
+JUNK = [
+    "",
+    "?",
+    "I don't know.",
+    LIST,
+    PROMPT,
+    "qwrt zxcvb asdfg",
+    "\u092a\u0924\u093e",
+    "```\n",
+    "The cat drank milk.",
+]
 
 
-class CopiesOnly:
-    """A prior that gives a key statement full credit when it is said word for word, and none otherwise."""
+class Copies:
+    """A prior that gives full credit to a key statement of which so much is found, and none otherwise."""
 
     version = "copies@0"
 
+    def __init__(self, share: float) -> None:
+        self.share = share
+
     def credits(self, table: np.ndarray) -> np.ndarray:
-        return np.asarray(table[:, list(FEATURES).index("recall")] > 0.99, dtype=np.float32)
+        return np.asarray(table[:, list(FEATURES).index("recall")] > self.share, dtype=np.float32)
+
+
+def copying(share: float = 0.99) -> Grader:
+    return Grader(HashEncoder(1024), prior=cast(Prior, Copies(share)))
 
 
 @pytest.fixture(scope="module")
 def copies() -> Grader:
-    return Grader(HashEncoder(), prior=cast(Prior, CopiesOnly()))
+    return copying()
 
 
 def lines(score: Score) -> dict[str, float]:
@@ -105,13 +122,14 @@ def test_each_condition_has_its_score_and_its_words(
     assert bool(score.calculation) == (expected is not None)
 
 
-def test_a_bare_list_earns_its_cap_at_most(copies: Grader, make_item: Callable[..., Item]) -> None:
-    item = make_item(limits={"keyword_list_cap": 0.5})
-    terms = "twice, day, level, sea, falls, rises, the, of, and, about, a, The level of the sea rises and falls about"
-    score = copies.grade(item, terms)
+def test_a_bare_list_earns_its_cap_at_most(tides: Item) -> None:
+    grader = copying(share=0.8)
+    score = grader.grade(tides, "Saint, Malo, water, climbs, twelve, metres, drowns, parked, cars")
     assert score.condition_code == "keyword_list"
     assert score.score == 0.5
-    assert lines(score)["cap:keyword_list"] < 0
+    assert lines(score) == pytest.approx(
+        {"definition": 0, "reason": 0, "example_or_pitfall": 1.1, "cap:keyword_list": -0.6}
+    )
 
 
 def test_a_long_answer_is_graded_in_full_and_referred(copies: Grader, make_item: Callable[..., Item]) -> None:
@@ -135,6 +153,11 @@ def test_misconceptions_are_named_in_the_candidates_words(copies: Grader, tides:
     assert score.component("reason").credit == 0, "refuted"
     assert all(element.contradicted for element in score.component("reason").elements)
     assert [view.role for view in score.statements] == ["claim", "error"]
+
+
+def test_surplus_costs_nothing(copies: Grader, tides: Item) -> None:
+    surplus = "Sailors plan their journeys around it, and some countries make electricity from it."
+    assert copies.grade(tides, "\n".join([surplus, RISE, OCEAN, surplus, MOON, CARS, surplus])).score == 5
 
 
 def test_instructions_to_the_grader_are_text_like_any_other(copies: Grader, tides: Item) -> None:
@@ -212,7 +235,9 @@ def test_any_response_gets_a_consistent_mark(hash_grader: Grader, tides: Item, r
 
 
 @given(st.lists(RESPONSES, max_size=6), st.randoms())
-def test_a_mark_does_not_depend_on_the_batch(hash_grader: Grader, tides: Item, responses: list[str], random: Any) -> None:
+def test_a_mark_does_not_depend_on_the_batch(
+    hash_grader: Grader, tides: Item, responses: list[str], random: Any
+) -> None:
     together = hash_grader.grade_many(tides, responses)
     assert together == [hash_grader.grade(tides, response) for response in responses]
     order = list(range(len(responses)))
@@ -231,7 +256,10 @@ def test_a_right_statement_never_lowers_the_mark(hash_grader: Grader, tides: Ite
         assert after.score >= before.score
 
 
-@given(st.lists(st.sampled_from(LIST.split(", ") + ["harbour", "day", "rise", "sea", "level"]), min_size=5, max_size=12), TIDAL)
+@given(
+    st.lists(st.sampled_from([*LIST.split(", "), "harbour", "day", "rise", "sea", "level"]), min_size=5, max_size=12),
+    TIDAL,
+)
 def test_jargon_never_raises_the_mark_past_the_cap(
     hash_grader: Grader, tides: Item, terms: list[str], said: list[str]
 ) -> None:
@@ -255,6 +283,21 @@ def test_statements_in_the_wrong_order_earn_half(copies: Grader) -> None:
     assert [copies.grade(item, f"{a}\n{b}").score for a, b in ((first, then), (then, first))] == [5.0, 4.0]
 
 
+@pytest.mark.xfail(strict=True, reason="an element is placed where it is said best, not where it is said first")
+def test_saying_a_step_again_never_breaks_the_order(hash_grader: Grader) -> None:
+    elements = [
+        {"id": "clear", "key_statements": ["First the buffers are emptied."]},
+        {"id": "compute", "key_statements": ["Then derivatives are worked out."]},
+    ]
+    answer = {"weight": 5, "rule": "in_order", "elements": elements}
+    item = Item.model_validate(
+        {"id": "steps", "prompt": "Which steps?", "reference_answer": "Both.", "components": {"answer": answer}}
+    )
+    response = "The buffers are emptied.\nThen derivatives are worked out."
+    before, after = hash_grader.grade_many(item, [response, f"{response}\nFirst the buffers are emptied."])
+    assert after.raw >= before.raw
+
+
 # The real encoder, rubric and prior.
 
 SAMPLES = {
@@ -274,12 +317,12 @@ def zero_grad(pytorch_bank: Bank) -> Item:
     return pytorch_bank["zero-grad"]
 
 
-REAL = st.lists(st.one_of(st.sampled_from(SAMPLES["zero-grad"]), st.text(st.characters(), max_size=20)), max_size=4).map(
-    "\n\n".join
-)
+REAL = st.lists(
+    st.one_of(st.sampled_from(SAMPLES["zero-grad"]), st.text(st.characters(), max_size=20)), max_size=4
+).map("\n\n".join)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.lists(REAL, min_size=1, max_size=4))
 def test_the_real_pipeline_is_consistent_and_independent_of_the_batch(
     real_grader: Grader, zero_grad: Item, responses: list[str]
@@ -291,7 +334,7 @@ def test_the_real_pipeline_is_consistent_and_independent_of_the_batch(
     assert real_grader.grade_many(zero_grad, responses[::-1]) == together[::-1]
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(REAL, st.integers(0, 10_000))
 def test_a_right_statement_never_lowers_the_real_mark(
     real_grader: Grader, zero_grad: Item, response: str, pick: int
@@ -304,7 +347,7 @@ def test_a_right_statement_never_lowers_the_real_mark(
         assert (after.score or 0) >= before.score
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.lists(st.sampled_from("gradient tensor backward optimizer loss epoch batch layer GPU learning rate".split()),
                 min_size=5, max_size=12), REAL)  # fmt: skip
 def test_jargon_never_raises_the_real_mark_past_the_cap(

@@ -37,9 +37,7 @@ def component(rule: str, weights: Sequence[float], n: int | None = None) -> Comp
         ("at_least", 3, [1, 1, 1], [1, 1, 0], 2 / 3),
     ],
 )
-def test_component_rules(
-    rule: str, n: int | None, weights: list[float], credits: list[float], expected: float
-) -> None:
+def test_component_rules(rule: str, n: int | None, weights: list[float], credits: list[float], expected: float) -> None:
     places = list(range(len(credits)))
     assert component_credit(component(rule, weights, n), credits, places) == pytest.approx(expected)
 
@@ -127,7 +125,9 @@ def test_caps_apply_after_the_deduction_and_the_lowest_wins(tides: Item) -> None
     assert found.raw == 0.5
     assert steps(found)["cap:keyword_list"] == -3.5
     assert "cap:misconception:x" not in steps(found)
-    assert not [label for label in steps(mark(tides, {"definition": 0.3}, caps={"keyword_list": 0.5})) if "cap" in label]
+    assert not [
+        label for label in steps(mark(tides, {"definition": 0.3}, caps={"keyword_list": 0.5})) if "cap" in label
+    ]
 
 
 def test_an_item_may_set_its_own_rules(make_item: Callable[..., Item]) -> None:

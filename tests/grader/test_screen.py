@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grader import Bank, Grader, Item
 from grader.index import ItemIndex
-from grader.screen import foreign_language, has_dont_know, is_blank, is_keyword_list, role
+from grader.screen import foreign_language, has_dont_know, is_blank, is_keyword_list, role, roles
 from grader.segment import Statement, statements
 from grader.text import normalise, tokenise
 
@@ -23,6 +23,19 @@ def index(tides: Item, hash_grader: Grader) -> ItemIndex:
 @pytest.fixture(scope="module")
 def zero_grad(pytorch_bank: Bank, hash_grader: Grader) -> ItemIndex:
     return hash_grader.index(pytorch_bank["zero-grad"])
+
+
+MOON = "The gravity of the moon pulls the near side more strongly."
+#: Items whose wordings look most like what the screens look for.
+TRYING = (
+    "batchnorm",
+    "dynamic-graph",
+    "eval-vs-no-grad",
+    "multi-gpu",
+    "transfer-learning",
+    "view-vs-reshape",
+    "zero-grad",
+)
 
 
 def role_of(text: str, index: ItemIndex, *, honest: bool = False, is_code: bool = False) -> str:
@@ -109,8 +122,32 @@ def test_only_an_honest_candidate_finds_out_without_saying_would(text: str, expe
     assert role_of(text, index) == "claim"
 
 
+def test_terms_in_lines_of_their_own_are_a_list(index: ItemIndex) -> None:
+    lines = ["moon", "gravity", "the ocean", "high water", "bulge", MOON]
+    parts = [Statement(text, 0, len(text)) for text in lines]
+    assert roles(parts, index, honest=False) == [*["keyword_list"] * 5, "claim"]
+    assert roles(parts[1:], index, honest=False) == ["claim"] * 5, "four terms are none"
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("moon and gravity and sun and ocean and water", True),
+        ("Moon. Gravity. Sun. Ocean. High water.", True),
+        ("no copy, same memory, never moved, stride, contiguous", True),
+        ("The moon pulls, the sun helps, and the water rises, since it can flow.", False),
+        ("x = [1, 2, 3, 4, 5, 6]", False),
+        ("The values 1, 2, 3, 4 become -1.34, -0.45, 0.45 and 1.34.", False),
+        ("backward -> add, no clearing -> sums, step -> wrong, loss -> up, so clear", False),
+        ("The mean and the spread, per channel, over the batch and the positions", False),
+    ],
+)
+def test_lists_of_terms(text: str, listed: bool) -> None:
+    assert is_keyword_list(text, tokenise(text)) is listed
+
+
 def test_an_accepted_wording_is_always_a_claim(pytorch_bank: Bank, hash_grader: Grader) -> None:
-    for item in pytorch_bank.values():
+    for item in (pytorch_bank[name] for name in TRYING):
         prepared = hash_grader.index(item)
         accepted = [text for c in item.components.values() for e in c.elements for text in e.key_statements]
         for text in accepted:
@@ -120,7 +157,7 @@ def test_an_accepted_wording_is_always_a_claim(pytorch_bank: Bank, hash_grader: 
 
 
 def test_a_misconception_is_never_screened_away(pytorch_bank: Bank, hash_grader: Grader) -> None:
-    for item in pytorch_bank.values():
+    for item in (pytorch_bank[name] for name in TRYING):
         prepared = hash_grader.index(item)
         for text in (text for m in item.misconceptions for text in m.statements):
             found = statements(normalise(text))
@@ -129,7 +166,7 @@ def test_a_misconception_is_never_screened_away(pytorch_bank: Bank, hash_grader:
 
 
 def test_listed_ways_to_find_out_are_recognised(pytorch_bank: Bank, hash_grader: Grader) -> None:
-    for item in pytorch_bank.values():
+    for item in (pytorch_bank[name] for name in TRYING):
         prepared = hash_grader.index(item)
         for text in item.find_out:
             roles = [role(part, prepared, honest=True) for part in statements(normalise(text))]
@@ -137,7 +174,7 @@ def test_listed_ways_to_find_out_are_recognised(pytorch_bank: Bank, hash_grader:
 
 
 def test_a_prompt_answers_nothing(pytorch_bank: Bank, hash_grader: Grader) -> None:
-    for item in pytorch_bank.values():
+    for item in (pytorch_bank[name] for name in TRYING):
         found = statements(normalise(item.prompt))
         if len(found) == 1:
             assert role(found[0], hash_grader.index(item), honest=False) == "echo", item.id
@@ -168,8 +205,13 @@ def test_prose_between_code_marks_is_screened(zero_grad: ItemIndex) -> None:
     assert role_of("zero_grad resets the weights of the model to zero", zero_grad, is_code=True) == "claim"
 
 
-def test_a_list_answers_an_item_that_asks_for_several_things(make_item: Callable[..., Item], hash_grader: Grader) -> None:
-    elements = [{"id": f"e{i}", "key_statements": [text]} for i, text in enumerate(["Dropout.", "Augmentation.", "Early stopping."])]
+def test_a_list_answers_an_item_that_asks_for_several_things(
+    make_item: Callable[..., Item], hash_grader: Grader
+) -> None:
+    elements = [
+        {"id": f"e{i}", "key_statements": [text]}
+        for i, text in enumerate(["Dropout.", "Augmentation.", "Early stopping."])
+    ]
     item = Item.model_validate({
         "id": "remedies", "prompt": "Name remedies.", "reference_answer": "x",
         "components": {"answer": {"weight": 5, "elements": elements}},
@@ -186,7 +228,11 @@ def test_a_list_answers_an_item_that_asks_for_several_things(make_item: Callable
         ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "hi", False),
         ("\u5f20\u91cf\u5171\u4eab\u5185\u5b58", "en", True),
         ("Die Gezeiten entstehen durch die Anziehungskraft des Mondes auf das Wasser.", "en", True),
-        ("Les mar\u00e9es viennent de la force de gravit\u00e9 exerc\u00e9e par la lune sur les oc\u00e9ans.", "en", True),
+        (
+            "Les mar\u00e9es viennent de la force de gravit\u00e9 exerc\u00e9e par la lune sur les oc\u00e9ans.",
+            "en",
+            True,
+        ),
         ("Die Gezeiten entstehen durch die Anziehungskraft des Mondes auf das Wasser.", "de", False),
         ("The moon pulls at the ocean, so the level of the water rises twice a day.", "en", False),
         ("The word \u0924\u093e\u0930 means wire, and the moon pulls at the water.", "en", False),

@@ -75,7 +75,11 @@ def test_where_statements_end(text: str, expected: list[str]) -> None:
     [
         ("x = y.view(2)\nprint(x)", [True]),
         ("Like this:\nx = y.view(2)\n# shares\nprint(x)", [False, True]),
-        ("```\nany thing\n```", [True]),
+        ("```\ny.view(2)\n```", [True]),
+        ("`y.view(2)`", [True]),
+        ("```\nall of it is prose in here\n```", [False]),
+        ("`view shares the memory of its tensor`", [False]),
+        ("```\nview, reshape, stride\n```", [False]),
         ("for i in range(3):\n    loss.backward()", [True]),
         ("import torch\nfrom torch import nn", [True]),
         (">>> x.shape\n... more", [True]),

@@ -47,7 +47,9 @@ def test_a_token_without_markup_is_its_own_source(original: str) -> None:
 
 
 def test_tokens_map_back_through_markup_and_entities() -> None:
-    original = "<p>The&nbsp;<b>stor</b>age is <i>\u201cshared\u201d</i> &amp; <code>x.view(2)</code> doesn\u2019t copy</p>"
+    original = (
+        "<p>The&nbsp;<b>stor</b>age is <i>\u201cshared\u201d</i> &amp; <code>x.view(2)</code> doesn\u2019t copy</p>"
+    )
     source = normalise(original)
     found = {token.text: original[slice(*source.span(token.start, token.end))] for token in tokenise(source.text)}
     assert found["storage"] == "stor</b>age"
@@ -174,7 +176,9 @@ def test_an_identifier_gives_itself_and_its_parts() -> None:
     assert identifier_parts("GPUs_of_torch2") == ["GPUs", "of", "torch", "2"]
 
 
-@pytest.mark.parametrize("piece", ["<script>", "<!--", "`a", "e\u0301", "&amp;", "<a x=", "\u200b", "_", "a.", "?", " "])
+@pytest.mark.parametrize(
+    "piece", ["<script>", "<!--", "`a", "e\u0301", "&amp;", "<a x=", "\u200b", "_", "a.", "?", " "]
+)
 def test_long_repetitions_are_read(piece: str) -> None:
     source = normalise(piece * (20_000 // len(piece)))
     assert len(source.text) == len(source.starts)

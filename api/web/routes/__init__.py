@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.web.routes import account, practice
+from api.web.routes import account, admin, marking, my, practice, regrade, rubrics, tables, teach, viva
 
-ROUTERS: tuple[APIRouter, ...] = (account.router, practice.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    account.router,
+    practice.router,
+    viva.router,
+    my.router,
+    teach.router,
+    tables.router,
+    marking.router,
+    regrade.router,
+    rubrics.router,
+    admin.router,
+)

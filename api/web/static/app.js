@@ -23,7 +23,8 @@ function submitted(form) {
     event.preventDefault();
     if (button.getAttribute("aria-busy") === "true") return;
     button.setAttribute("aria-busy", "true");
-    const data = new FormData(form);
+    const data = new FormData(form), more = form.dataset.with && document.getElementById(form.dataset.with);
+    if (more) for (const [name, value] of new FormData(more)) if (!data.has(name)) data.set(name, value);
     if (button.name) data.set(button.name, button.value);
     try {
       const shown = await load(form.action, { method: "POST", body: data }, target);
@@ -106,9 +107,6 @@ function linted(area) {
     } catch { say(body.dataset.failed); }
   };
   area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(run, 500); });
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Tab" && !event.shiftKey && area.dataset.tabs !== undefined && !event.ctrlKey && area.selectionStart !== area.selectionEnd) return;
-  });
   run();
 }
 

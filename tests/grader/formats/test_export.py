@@ -106,9 +106,7 @@ def test_feedback_is_not_written_beside_a_mark_of_somebody_else():
 
 def test_blackboard_marks_follow_the_question_of_the_row():
     found = sample("blackboard_by_user.csv")
-    export = write_back(
-        found, [Result("000000002t", "Question ID 1", 0.5), Result("001234567s", "Question ID 2", 3)]
-    )
+    export = write_back(found, [Result("000000002t", "Question ID 1", 0.5), Result("001234567s", "Question ID 2", 3)])
     table = read_table(export.data, name="x.csv")
     assert table.frame["Manual Score 2"].tolist() == ["3", "0.5", ""]
     assert table.frame["Manual Score 1"].tolist() == ["1.5", "", ""]
@@ -177,9 +175,7 @@ def test_no_text_of_ours_or_theirs_is_a_formula(bad, format):
     assert flat.count("'" + bad) == 3
     assert "-1.5" in flat
     if format == "xlsx":
-        cells = [
-            cell for row in openpyxl.load_workbook(io.BytesIO(export.data)).active.iter_rows() for cell in row
-        ]
+        cells = [cell for row in openpyxl.load_workbook(io.BytesIO(export.data)).active.iter_rows() for cell in row]
         assert {cell.data_type for cell in cells} == {"s", "n"}
         assert [cell.value for cell in cells if cell.data_type == "n" and cell.value is not None] == [-1.5]
 
@@ -206,9 +202,7 @@ def test_excel_in_excel_out_keeps_types():
     book.active.append(
         [1, dt.datetime(2026, 7, 27, 19, 6), dt.datetime(2026, 7, 27, 19, 9), "a@x", "A", None, "x", None]
     )
-    book.active.append(
-        [2, dt.datetime(2026, 7, 27, 19, 6), dt.datetime(2026, 7, 27, 19, 9), "b@x", "B", 2, "y", 2]
-    )
+    book.active.append([2, dt.datetime(2026, 7, 27, 19, 6), dt.datetime(2026, 7, 27, 19, 9), "b@x", "B", 2, "y", 2])
     out = io.BytesIO()
     book.save(out)
     found = read_sheet(out.getvalue(), name="forms.xlsx")

@@ -162,9 +162,7 @@ def test_titles_are_checked(columns, match):
 
 def test_one_title_for_two_assignments_is_not_guessed():
     text = "Student,ID,Section,Test (1),Test (2)\nA,1,x,,\n"
-    with pytest.raises(
-        InputError, match=r"several assignments are called 'Test': 'Test \(1\)', 'Test \(2\)'"
-    ):
+    with pytest.raises(InputError, match=r"several assignments are called 'Test': 'Test \(1\)', 'Test \(2\)'"):
         write_gradebook(roster(text), [GradeColumn("Test", 1, {"1": 1.0})])
     assert write_gradebook(roster(text), [GradeColumn("Test (2)", 1, {"1": 1.0})]).updated == 1
 

@@ -130,8 +130,7 @@ def test_moodle_without_an_id_column_names_what_is_allowed():
 
 def test_moodle_random_questions_are_kept_apart():
     found = sheet(
-        "Email address,Question 1,Response 1\n"
-        "a@x,What is a view?,1\nb@x,What is a copy?,2\nc@x,What is a view?,3\n"
+        "Email address,Question 1,Response 1\na@x,What is a view?,1\nb@x,What is a copy?,2\nc@x,What is a view?,3\n"
     )
     assert responses(found) == [("a@x", "1.1", "1", 2), ("b@x", "1.2", "2", 3), ("c@x", "1.1", "3", 4)]
     assert [(one.key, one.text) for one in found.questions] == [

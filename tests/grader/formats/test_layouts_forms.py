@@ -51,9 +51,7 @@ def test_google_forms_without_mail_and_with_another_id_column():
 
 
 def test_google_forms_score_and_feedback_columns_belong_to_the_question_before():
-    found = sheet(
-        "Timestamp,Username,Q,Q [Score],Q [Feedback],Q,Q [Score],Q [human_score]\nt,u,a,1,ok,b,2,3\n"
-    )
+    found = sheet("Timestamp,Username,Q,Q [Score],Q [Feedback],Q,Q [Score],Q [human_score]\nt,u,a,1,ok,b,2,3\n")
     assert responses(found) == [("u", "Q", "a", 2), ("u", "Q (2)", "b", 2)]
     assert marks(found) == [
         ("u", "Q", "points", 1.0),
@@ -113,9 +111,7 @@ def test_blackboard_long_in_utf16():
 
 
 def test_blackboard_reports_what_it_cannot_place():
-    found = sheet(
-        "Username,Question ID,Question,Answer\nu,q1,One?,x\nv,q1,Two?,y\nw,,,z\nw,,,\n,q1,One?,nobody\n"
-    )
+    found = sheet("Username,Question ID,Question,Answer\nu,q1,One?,x\nv,q1,Two?,y\nw,,,z\nw,,,\n,q1,One?,nobody\n")
     assert [one[0] for one in responses(found)] == ["u", "v"]
     assert codes(found) == ["question-text-differs", "no-question", "no-candidate"]
     assert [problem.row for problem in found.problems] == [3, 4, 6]

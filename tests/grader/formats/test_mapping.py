@@ -47,9 +47,7 @@ def test_markup_and_line_breaks_do_not_count():
 
 def test_aliases_and_numbers():
     items = {"q1": "One?", "q-2": "Two?", "three": "Three?"}
-    sheet = read_layout(
-        read_table(b"Email address,Response 1,Response 2,Response 3\na,x,y,z\n", name="x.csv")
-    )
+    sheet = read_layout(read_table(b"Email address,Response 1,Response 2,Response 3\na,x,y,z\n", name="x.csv"))
     found = propose_mapping(sheet, items, aliases={"three": ["Response 3"]})
     assert short(found) == [("q1", "alias"), ("q-2", "alias"), ("three", "alias")]
 
@@ -66,9 +64,7 @@ def test_no_item_is_proposed_twice():
 
 
 def test_a_question_leaves_an_item_to_the_one_that_fits_better():
-    found = propose_mapping(
-        wide("How does autograd compute gradient?", "How does autograd compute gradients?"), ITEMS
-    )
+    found = propose_mapping(wide("How does autograd compute gradient?", "How does autograd compute gradients?"), ITEMS)
     assert short(found) == [(None, "none"), ("autograd", "text")]
 
 

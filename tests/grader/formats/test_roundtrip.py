@@ -42,9 +42,7 @@ def text(export, encoding="utf-8"):
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_round_trip_gives_the_same_cells(name, format, decimal):
     before = sample(name)
-    export = write_back(
-        before, for_all(before), format=format, decimal=decimal, replace="all", fill_totals=True
-    )
+    export = write_back(before, for_all(before), format=format, decimal=decimal, replace="all", fill_totals=True)
     after = again(export)
     assert export.unmatched == ()
     assert export.updated == len(before.cells)
@@ -64,9 +62,7 @@ def test_original_columns_are_untouched(name, format):
     after = read_table(export.data, name=f"again.{format}")
     labels = [label for label in after.labels if label in before.table.labels]
     assert labels == list(before.table.labels)
-    changeable = {place.points for place in before.places.values()} | {
-        one.feedback for one in before.places.values()
-    }
+    changeable = {place.points for place in before.places.values()} | {one.feedback for one in before.places.values()}
     restored = again(export)
     for label in before.table.labels:
         if label not in changeable and label not in {cell.column for cell in before.cells}:
@@ -95,12 +91,8 @@ def test_no_results_give_the_file_back(name):
 
 
 RESULTS = [
-    Result(
-        "007", "view", 2.5, 5.0, "Say, why.", response="=1+1", components={"definition": 1.0, "reason": 0.5}
-    ),
-    Result(
-        "Tran, Tavi", "view", None, 5.0, referred=True, reason="low confidence", confidence=0.41, response=""
-    ),
+    Result("007", "view", 2.5, 5.0, "Say, why.", response="=1+1", components={"definition": 1.0, "reason": 0.5}),
+    Result("Tran, Tavi", "view", None, 5.0, referred=True, reason="low confidence", confidence=0.41, response=""),
     Result("009", "stack", -0.5, signature="grader:0.1.0", extra={"human_score": 3.0}, response="two\nlines"),
 ]
 

@@ -251,9 +251,7 @@ def parquet(frame):
 
 
 def test_parquet_is_read_as_text():
-    frame = pd.DataFrame(
-        {"id": ["007", None], "n": [1, 2], "x": [1.5, None], "when": [dt.date(2026, 1, 2), None]}
-    )
+    frame = pd.DataFrame({"id": ["007", None], "n": [1, 2], "x": [1.5, None], "when": [dt.date(2026, 1, 2), None]})
     table = read(parquet(frame), name="a.parquet")
     assert table.kind == "parquet"
     assert table.frame.to_numpy().tolist() == [["007", "1", "1.5", "2026-01-02"], ["", "2", "", ""]]
@@ -261,9 +259,7 @@ def test_parquet_is_read_as_text():
 
 
 def test_parquet_in_excel_out():
-    frame = pd.DataFrame(
-        {"candidate": ["007", "8"], "view": ["x", "y"], "n": [1.5, None], "big": [2**60, -(2**60)]}
-    )
+    frame = pd.DataFrame({"candidate": ["007", "8"], "view": ["x", "y"], "n": [1.5, None], "big": [2**60, -(2**60)]})
     found = read_layout(read(parquet(frame), name="a.parquet"))
     export = write_back(found, [Result("007", "view", 2.0)], format="xlsx")
     rows = list(openpyxl.load_workbook(io.BytesIO(export.data)).active.iter_rows(values_only=True))

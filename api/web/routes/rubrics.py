@@ -1,0 +1,157 @@
+"""Rubrics: read, edit as YAML with findings while one types, try on sample answers, versions and their difference."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from ruamel.yaml import YAML
+
+from api import items
+from api.routes import items as item_routes
+from api.schemas import SlugPath
+from api.web.markup import pieces, spans_of
+from api.web.page import Ctx, PageRoute, Teacher, body_of
+from api.web.routes.practice import all_items, tags_of
+from grader.bank import parse_item
+from grader.rubric import Item
+
+router = APIRouter(route_class=PageRoute, prefix="/rubrics")
+_LIMIT = 200_000
+_NEW = """\
+id: new-question
+language: en
+tags: []
+prompt: What is …, and why does it matter?
+scale: {max: 5, step: 0.5}
+reference_answer: A complete answer in two or three sentences.
+components:
+  definition:
+    weight: 2.5
+    elements:
+      - id: what-it-is
+        key_statements:
+          - One wording of the idea.
+          - Another wording of the same idea.
+    hint: A hint that does not give the answer away.
+  reason:
+    weight: 1.5
+    elements:
+      - id: why
+        key_statements: [Because of this cause.]
+  example_or_pitfall:
+    weight: 1
+    elements:
+      - id: example
+        key_statements: [For example this one.]
+misconceptions: []
+"""
+
+
+def yaml_of(item: Item) -> str:
+    """The rubric as a person would write it: without what is a default anyway.
+
+    >>> print(yaml_of(Item.from_reference("What?", "That.")).splitlines()[0])
+    id: ad-hoc
+    """
+    data = item.model_dump(mode="json", exclude_defaults=True, exclude={"version"})
+    yaml, out = YAML(), io.StringIO()
+    yaml.width, yaml.default_flow_style = 100_000, False
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.dump(data, out)
+    return out.getvalue()
+
+
+@router.get("")
+def list_rubrics(
+    ctx: Teacher, tag: Annotated[str, Query(max_length=80)] = "", q: Annotated[str, Query(max_length=100)] = ""
+) -> Response:
+    """All items."""
+    found = all_items(ctx)
+    needle = q.casefold().strip()
+    shown = [
+        one
+        for one in found
+        if (not tag or tag in one["tags"]) and (needle in one["prompt"].casefold() or needle in one["id"])
+    ]
+    return ctx.page("rubrics.html", items=shown, tags=tags_of(found), tag=tag, q=q)
+
+
+@router.get("/new")
+def new(ctx: Teacher) -> Response:
+    """An empty rubric."""
+    return _editor(ctx, None, _NEW)
+
+
+def _editor(ctx: Ctx, view: dict[str, Any] | None, text: str, status: int = 200, message: str = "") -> Response:
+    versions = ctx.call(item_routes.list_versions, view["id"], ctx.me, ctx.svc)["data"] if view else []
+    return ctx.page("rubric.html", status, view=view, yaml=text, versions=versions, message=message)
+
+
+def _lint(ctx: Ctx, text: str) -> dict[str, Any]:
+    found: dict[str, Any] = ctx.call(item_routes.lint_item, body_of(item_routes.LintRequest, yaml=text), ctx.me)
+    return found
+
+
+@router.post("/lint")
+def lint(ctx: Teacher) -> Response:
+    """What is wrong with a rubric or could be better."""
+    return ctx.page("_lint.html", lint=_lint(ctx, ctx.text("yaml", _LIMIT)))
+
+
+@router.post("/try")
+def try_it(ctx: Teacher) -> Response:
+    """The marks of sample answers by the rubric as it is in the editor."""
+    text = ctx.text("yaml", _LIMIT)
+    found = _lint(ctx, text)
+    if not found["ok"]:
+        return ctx.page("_lint.html", lint=found)
+    item = parse_item(text)
+    answers = [one.strip() for one in ctx.text("samples").split("\n\n") if one.strip()][:20]
+    scores = ctx.svc.scorer.grade_many(item, answers, language=ctx.lang)
+    tried = [(score, pieces(answer, spans_of(score))) for answer, score in zip(answers, scores, strict=True)]
+    return ctx.page("_tried.html", tried=tried)
+
+
+@router.get("/{slug}")
+def edit(ctx: Teacher, slug: SlugPath) -> Response:
+    """The newest version in the editor."""
+    view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
+    return _editor(ctx, view, yaml_of(Item.model_validate(view["content"])))
+
+
+@router.post("/new")
+def create(ctx: Teacher) -> Response:
+    """Store a new item."""
+    text = ctx.text("yaml", _LIMIT)
+    if not _lint(ctx, text)["ok"]:
+        return _editor(ctx, None, text, 422, ctx.t("Not stored: correct what is listed as wrong."))
+    content = parse_item(text).model_dump(mode="json")
+    use = "exam" if ctx.text("use", 10) == "exam" else "practice"
+    made = ctx.call(item_routes.create_item, body_of(item_routes.NewItem, use=use, content=content), ctx.me, ctx.unit())
+    return ctx.go(f"/rubrics/{made['id']}")
+
+
+@router.post("/{slug}")
+def save(ctx: Teacher, slug: SlugPath) -> Response:
+    """Store the next version."""
+    text = ctx.text("yaml", _LIMIT)
+    view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
+    if not _lint(ctx, text)["ok"]:
+        return _editor(ctx, view, text, 422, ctx.t("Not stored: correct what is listed as wrong."))
+    body = body_of(item_routes.NewVersion, content=parse_item(text).model_dump(mode="json"))
+    revision = int(ctx.number("revision") or 0)
+    ctx.call(item_routes.create_version, slug, body, ctx.me, ctx.unit(), revision)
+    return ctx.go(f"/rubrics/{slug}")
+
+
+@router.get("/{slug}/diff")
+def diff(ctx: Teacher, slug: SlugPath, old: int, new: int) -> Response:
+    """What differs between two versions."""
+    with ctx.svc.db.read() as session:
+        row = items.row_of(session, ctx.me, slug)
+        before, after = (yaml_of(items.content_of(session, row.id, one)).splitlines() for one in (old, new))
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
+    return ctx.page("rubric_diff.html", slug=slug, old=old, new=new, lines=lines)
