@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import select
 
 from api.auth import Principal
+from api.db.models import ApiKey
 from api.deps import Work
 from api.routes import exams as exam_routes
 from api.routes import jobs as job_routes
@@ -24,8 +27,6 @@ class Staff:
         self.site, self.who = site, Principal(site.org_id, "teacher", "user:test")
 
     def do(self, handler: Any, *args: Any, **more: Any) -> Any:
-        import json
-
         if "unit" in more:
             more["unit"] = Work(self.site.svc.db, self.who, None, "")
         return json.loads(bytes(handler(*args, sender=self.who, **more).body))
@@ -102,10 +103,6 @@ def test_a_revoked_key_ends_the_session(visitor: Any) -> None:
     page = visitor.sign_in("short").page
     svc = visitor.site.svc
     with svc.db.write() as session:
-        from sqlalchemy import select
-
-        from api.db.models import ApiKey
-
         row = session.scalar(select(ApiKey).where(ApiKey.digest == svc.secrets.digest(text)))
         row.revoked_at = time.time()
     visitor.go("/teach")
@@ -127,7 +124,7 @@ def test_a_change_needs_the_token_of_the_page(visitor: Any, origin: str | None) 
 def test_a_wrong_key_is_refused_and_next_stays_inside(visitor: Any) -> None:
     visitor.expected = ["401"]
     page = visitor.go("/sign-in?next=//evil.example/")
-    assert page.input_value("[name=next] >> nth=0") == "/"
+    assert page.input_value("main [name=next] >> nth=0") == "/"
     page.fill("[name=key]", "gk_wrong")
     page.click("form:has([name=key]) button")
     expect(page.locator("[role=alert]")).to_contain_text("This key is not known.")
