@@ -10,12 +10,21 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from api.web.i18n import LANGUAGES, catalogue
+from api.web.i18n import LANGUAGES, catalogue, mark
 from grader.feedback import component_name
 from grader.i18n import translator
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
+#: Lines of a calculation that are no components.
+LINES = {
+    "rounding": mark("rounding"),
+    "teacher": mark("mark of a person"),
+    "error_deduction": mark("false statements"),
+    "cap": mark("limit"),
+    "honest_credit": mark("credit for an honest answer"),
+    "calibration": mark("calibration"),
+}
 
 
 @lru_cache(maxsize=1)
@@ -56,6 +65,16 @@ def _when(value: str | None) -> str:
     return value[:16].replace("T", " ") if value else ""
 
 
+def _line(language: str) -> Callable[[str], str]:
+    def show(label: str) -> str:
+        kind = label.partition(":")[0]
+        if kind in LINES:
+            return catalogue(language).gettext(LINES[kind])
+        return component_name(label, translator(language))
+
+    return show
+
+
 @lru_cache(maxsize=4)
 def environment(language: str) -> Environment:
     """The templates in one language; everything that is shown is escaped."""
@@ -75,6 +94,7 @@ def environment(language: str) -> Environment:
         signed=_signed(language),
         when=_when,
         part=lambda name: component_name(name, translate),
+        line=_line(language),
         percent=lambda share: f"{100 * share:.0f} %",
     )
     return env

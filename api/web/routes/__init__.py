@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.web.routes import account, admin, marking, my, practice, regrade, rubrics, tables, teach, viva
+from api.web.routes import account, admin, marking, my, practice, regrade, roster, rubrics, tables, teach, viva
 
 ROUTERS: tuple[APIRouter, ...] = (
     account.router,
@@ -13,6 +13,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     my.router,
     teach.router,
     tables.router,
+    roster.router,
     marking.router,
     regrade.router,
     rubrics.router,

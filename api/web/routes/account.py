@@ -53,7 +53,8 @@ def sign_in_page(ctx: Any_, next: Annotated[str, Query(max_length=2000)] = "/") 
 def sign_in(ctx: Any_) -> Response:
     """Sign in with e-mail and password, or with a key."""
     address = ctx.request.client.host if ctx.request.client else "unknown"
-    if not ctx.svc.limiter.hit(_RATE, "sign-in", address):
+    # Only failures count: a whole class may sign in from one address.
+    if not ctx.svc.limiter.test(_RATE, "sign-in", address):
         raise Problem("rate-limited", "too many attempts; wait a minute", headers={"Retry-After": "60"})
     target = safe_next(ctx.text("next", 2000))
     key = ctx.text("key", 200).strip()
@@ -69,6 +70,7 @@ def sign_in(ctx: Any_) -> Response:
         if found is not None:
             ctx.cookies[COOKIE] = found[0]
             return _without(ctx.go(target), access.KEY_COOKIE)
+    ctx.svc.limiter.hit(_RATE, "sign-in", address)
     failed = ctx.t("This key is not known.") if key else ctx.t("E-mail or password is wrong.")
     return ctx.page("sign_in.html", 401, next=target, failed=failed, open_practice=access.open_practice(ctx.svc))
 

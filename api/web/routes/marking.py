@@ -27,7 +27,7 @@ router = APIRouter(route_class=PageRoute, prefix="/teach")
 Which = Literal["waiting", "unreviewed", "decided", "all"]
 Sort = Literal["mixed", "doubt"]
 _PAGE = 40
-_SHOWN = 30
+_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def groups(ctx: Teacher, exam_id: Id, slug: SlugPath) -> Response:
     """Answers that say the same, to mark at once."""
     exam = exam_of(ctx, exam_id)
     found = ctx.call(result_routes.similar_groups, exam_id, slug, ctx.me, ctx.svc)["data"]
-    found = [one for one in found if one["size"] > 1][:40]
+    found = [one for one in found if one["size"] > 1][:15]
     with ctx.svc.db.read() as session:
         slot = exams.slot_of(session, exam_id, slug)
         for one in found:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import suppress
 from secrets import compare_digest
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from api import items
+from api.deps import Services
 from api.problems import Problem
 from api.routes import items as item_routes
 from api.schemas import SlugPath
 from api.web.markup import pieces, spans_of, word_changes
 from api.web.page import Ctx, Learner, PageRoute
+from grader.errors import GraderError
 from grader.rubric import Item
 from grader.score import Score
 
@@ -23,6 +27,7 @@ _FIND_OUT = {
     "de": "Ich weiß es nicht, aber ich würde es herausfinden, indem ich ",
     "hi": "मुझे नहीं पता, लेकिन मैं ऐसे पता करूँगा: ",
 }
+_warm: set[tuple[int, str]] = set()
 _NO_TRY = ("blank", "gibberish", "echo")
 
 
@@ -58,6 +63,22 @@ def choose(
     return ctx.page("practice_list.html", items=shown, tags=tags_of(found), tag=tag, q=q, total=len(found))
 
 
+def warm_up(svc: Services, item: Item) -> None:
+    """Prepare the scorer for an item while its question is read, so that the first answer need not wait."""
+    key = (id(svc), item.content_hash)
+    if key in _warm:
+        return
+    if len(_warm) > 2000:
+        _warm.clear()
+    _warm.add(key)
+
+    def run() -> None:
+        with suppress(GraderError):  # told when an answer is sent
+            svc.scorer.grade(item, "warm up")
+
+    threading.Thread(target=run, daemon=True).start()
+
+
 def _item(ctx: Ctx, slug: str) -> tuple[str, Item]:
     with ctx.svc.db.read() as session:
         row, item = items.usable(session, ctx.me, slug, None)
@@ -68,6 +89,7 @@ def _item(ctx: Ctx, slug: str) -> tuple[str, Item]:
 def ask(ctx: Learner, slug: SlugPath) -> Response:
     """One question."""
     use, item = _item(ctx, slug)
+    warm_up(ctx.svc, item)
     return ctx.page("practice.html", item=item, use=use, response="", mode="answer", result=None)
 
 

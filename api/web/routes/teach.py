@@ -20,6 +20,8 @@ from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.practice import all_items, tags_of
 
 router = APIRouter(route_class=PageRoute, prefix="/teach")
+#: From this many answers on, statistics are counted after the page is shown.
+_MANY = 1000
 _RUNNING = ("active", "paused")
 
 
@@ -50,6 +52,15 @@ def _boundaries(text: str) -> list[dict[str, Any]]:
     return found
 
 
+def _settings(ctx: Ctx) -> dict[str, Any]:
+    return {
+        "pass_percent": ctx.number("pass_percent"),
+        "boundaries": _boundaries(ctx.text("boundaries", 2000)),
+        "opens_at": ctx.text("opens_at", 40) or None,
+        "closes_at": ctx.text("closes_at", 40) or None,
+    }
+
+
 def _slugs(ctx: Ctx) -> list[str]:
     return [str(one) for one in ctx.form.getlist("item")]
 
@@ -62,10 +73,7 @@ def create_exam(ctx: Teacher) -> Response:
         title=ctx.text("title", 300).strip(),
         items=[{"item": slug, "weight": ctx.number(f"weight-{slug}")} for slug in _slugs(ctx)],
         take_from_practice=True,
-        pass_percent=ctx.number("pass_percent"),
-        boundaries=_boundaries(ctx.text("boundaries", 2000)),
-        opens_at=ctx.text("opens_at", 40) or None,
-        closes_at=ctx.text("closes_at", 40) or None,
+        **_settings(ctx),
     )
     made = ctx.call(exam_routes.create_exam, body, ctx.me, ctx.unit())
     return ctx.go(f"/teach/exams/{made['id']}")
@@ -149,6 +157,15 @@ def release(ctx: Teacher, exam_id: Id) -> Response:
     return ctx.go(f"/teach/exams/{exam_id}")
 
 
+@router.post("/exams/{exam_id}/settings")
+def change(ctx: Teacher, exam_id: Id) -> Response:
+    """Change title, window, pass mark and grades."""
+    body = body_of(exam_routes.ExamPatch, title=ctx.text("title", 300).strip() or None, **_settings(ctx))
+    revision = int(ctx.number("revision") or 0)
+    ctx.call(exam_routes.change_exam, exam_id, body, ctx.me, ctx.unit(), revision)
+    return ctx.go(f"/teach/exams/{exam_id}")
+
+
 @router.post("/exams/{exam_id}/delete")
 def delete(ctx: Teacher, exam_id: Id) -> Response:
     """Delete an exam for good."""
@@ -169,17 +186,22 @@ def _misconceptions(session: Session, exam_id: str) -> list[tuple[str, str, int]
 
 
 @router.get("/exams/{exam_id}/statistics")
-def statistics(ctx: Teacher, exam_id: Id) -> Response:
-    """How items, components and the class did."""
+def statistics(ctx: Teacher, exam_id: Id, now: bool = False) -> Response:
+    """How items, components and the class did; for a large exam the numbers follow the page."""
     exam = exam_of(ctx, exam_id)
+    if exam["answers"] > _MANY and not now:
+        return ctx.page("teach_statistics.html", exam=exam, tab="statistics", stats=None)
     found = ctx.call(result_routes.exam_statistics, exam_id, ctx.me, ctx.svc)
     with ctx.svc.db.read() as session:
         wrong = _misconceptions(session, exam_id)
-        prompts = {slot.slug: slot.item.prompt for slot in exams.slots(session, exam_id)}
-        scales = {
-            slot.slug: [f"{point:g}" for point in slot.item.scale.points][:41] for slot in exams.slots(session, exam_id)
-        }
+        slots = exams.slots(session, exam_id)
     parts = [(one["item"], name, part) for one in found["items"] for name, part in one["parts"].items()]
-    parts.sort(key=lambda one: one[2]["mean_share"])
-    data = {"stats": found, "wrong": wrong, "prompts": prompts, "scales": scales, "parts": parts}
-    return ctx.page("teach_statistics.html", exam=exam, tab="statistics", **data)
+    data = {
+        "stats": found,
+        "wrong": wrong,
+        "prompts": {slot.slug: slot.item.prompt for slot in slots},
+        "scales": {slot.slug: [f"{point:g}" for point in slot.item.scale.points][:41] for slot in slots},
+        "parts": sorted(parts, key=lambda one: float(one[2]["mean_share"])),
+    }
+    template = "_statistics.html" if ctx.partial else "teach_statistics.html"
+    return ctx.page(template, exam=exam, tab="statistics", **data)

@@ -6,7 +6,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def _serve(settings: Settings, scorer: Grader) -> tuple[Site, uvicorn.Server, th
     return site, server, thread
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(empty_database: Path, scorer: Grader, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A service with three items and a worker, on a fresh SQLite file."""
     path = tmp_path_factory.mktemp("site") / "test.db"
@@ -160,12 +160,28 @@ class Visitor:
 
 
 @pytest.fixture
-def visitor(site: Site, chrome: Browser) -> Iterator[Visitor]:
-    """A fresh window at 1440 pixels; nothing may have gone wrong in it at the end."""
-    context = chrome.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB", accept_downloads=True)
-    made = Visitor(site, context, context.new_page())
-    made.page.set_default_timeout(8000)
-    made.watch()
-    yield made
-    context.close()
-    assert not made.complaints, made.complaints
+def visitor_as(site: Site, chrome: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Makes windows of a width, a colour scheme and a language; nothing may have gone wrong in them at the end."""
+    opened: list[Visitor] = []
+
+    def make(width: int = 1440, scheme: Any = "light", language: str = "en-GB") -> Visitor:
+        context = chrome.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, locale=language, accept_downloads=True
+        )
+        made = Visitor(site, context, context.new_page())
+        made.page.set_default_timeout(8000)
+        made.watch()
+        opened.append(made)
+        return made
+
+    yield make
+    for one in opened:
+        one.context.close()
+    complaints = [text for one in opened for text in one.complaints]
+    assert not complaints, complaints
+
+
+@pytest.fixture
+def visitor(visitor_as: Callable[..., Visitor]) -> Visitor:
+    """A fresh window at 1440 pixels."""
+    return visitor_as()

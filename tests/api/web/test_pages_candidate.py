@@ -129,3 +129,50 @@ def test_a_wrong_key_is_refused_and_next_stays_inside(visitor: Any) -> None:
     page.click("form:has([name=key]) button")
     expect(page.locator("[role=alert]")).to_contain_text("This key is not known.")
     visitor.check("a refused key")
+
+
+def test_an_administrator_enrols_and_hands_out_keys(visitor: Any) -> None:
+    exam_id = Staff(visitor.site).exam(opens_at="2020-01-01T00:00:00Z")
+    page = visitor.sign_in("admin").page
+    visitor.go(f"/teach/exams/{exam_id}/candidates")
+    visitor.check("the candidates")
+    page.fill("[name=people]", "0017, Ada <Lovelace>\n0018")
+    page.check("[name=keys]")
+    page.click("button:text-is('Enrol')")
+    keys = page.locator(".notice.good code")
+    expect(keys).to_have_count(2)
+    visitor.site.keys["new"] = keys.first.inner_text()
+    page.click("text=Show the names")
+    expect(page.locator("tbody").last).to_contain_text("Ada <Lovelace>")
+    visitor.go(f"/teach/exams/{exam_id}")
+    page.locator("summary", has_text="Settings").click()
+    page.fill("[name=title]", "Renamed")
+    page.fill("[name=boundaries]", "A 90")
+    page.click("button:text-is('Save')")
+    expect(page.locator("h1")).to_have_text("Renamed")
+    page.click("text=Sign out")
+    visitor.sign_in("new")
+    page.click("text=Renamed")
+    expect(page.locator("textarea")).to_be_visible()
+
+
+def test_similar_answers_are_marked_at_once_but_for_one(visitor: Any) -> None:
+    staff = Staff(visitor.site)
+    exam_id = staff.exam()
+    words = "view never copies and reshape may copy the data when it has to"
+    answers = [{"candidate": f"{exam_id}-{n}", "item": "view-vs-reshape", "response": words} for n in range(4)]
+    staff.do(roster.add_answers, exam_id, roster.NewAnswers.model_validate({"answers": answers}), unit=True)
+    job = staff.do(job_routes.grade, exam_id, svc=visitor.site.svc, unit=True)
+    while staff.do(job_routes.get_job, job["id"], svc=visitor.site.svc)["state"] == "active":
+        time.sleep(0.05)
+    page = visitor.sign_in("teacher").page
+    visitor.go(f"/teach/exams/{exam_id}/groups/view-vs-reshape")
+    visitor.check("the groups")
+    page.locator("[name=answer]").last.uncheck()
+    page.select_option("[name=score]", "3.5")
+    page.click("text=Mark the group")
+    expect(page.locator(".notice.good")).to_contain_text("Changed: 3.")
+    visitor.go(f"/teach/exams/{exam_id}/marking/view-vs-reshape?which=decided")
+    expect(page.locator(".row strong", has_text="3.5")).to_have_count(3)
+    visitor.go(f"/teach/exams/{exam_id}/statistics?now=true")
+    visitor.check("the statistics")

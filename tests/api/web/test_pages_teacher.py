@@ -118,7 +118,7 @@ def _dry_run(page: Any, visitor: Any, home: str) -> None:
 def test_a_wrong_file_is_told_and_nothing_stored(visitor: Any, tmp_path: Path) -> None:
     visitor.expected = ["422"]
     page = visitor.sign_in("teacher").page
-    home = _new_exam(page, "Empty", "zero-grad")
+    home = _new_exam(page, "Empty", "view-vs-reshape")
     page.goto(home + "/uploads")
     path = tmp_path / "wrong.xlsx"
     path.write_bytes(b"PK\x03\x04 no table")
