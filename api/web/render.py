@@ -93,6 +93,7 @@ def environment(language: str) -> Environment:
         number=_number(language),
         signed=_signed(language),
         when=_when,
+        upper_first=lambda text: text[:1].upper() + text[1:],
         part=lambda name: component_name(name, translate),
         line=_line(language),
         percent=lambda share: f"{100 * share:.0f} %",
