@@ -1,0 +1,1 @@
+"""Offline evidence: data sets, protocols, baselines, abuse suite, training of what ships."""

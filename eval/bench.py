@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.abuse import abuse_table, bank_frame, right_answers
-from eval.cache import RowCache, packaged_encoder
+from eval.cache import RowCache, packaged_encoder, packaged_judge
 from eval.datasets import read_viva
 from eval.few_labels import LEARNERS, few_labels
 from eval.few_labels import Plan as Curve
@@ -68,7 +68,9 @@ class Bench:
         collection = collect(options.data, limit=options.limit)
         for name, reason in collection.skipped.items():
             progress(f"skipped: {name}, {reason}")
-        systems = Systems(packaged_encoder(options.cache), RowCache(options.cache), options.prior, options.seed)
+        cache = RowCache(options.cache)
+        encoder = packaged_encoder(options.cache)
+        systems = Systems(encoder, cache, options.prior, options.seed, packaged_judge())
         return cls(options, collection, systems, load_bank(), progress)
 
     def protocol(self, name: str) -> list[Line]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.encoder import Encoder, Encoding
+from grader.evidence.judge import Judge
 
 DEFAULT = Path(".cache")
 _PENDING = 2000
@@ -181,3 +182,10 @@ def packaged_encoder(folder: Path | None = DEFAULT) -> CachedEncoder:
     from grader.encoder import PACKAGED_NAME, PACKAGED_SHA256, SentenceTransformerEncoder
 
     return CachedEncoder(SentenceTransformerEncoder, f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}", folder)
+
+
+def packaged_judge() -> Judge:
+    """The shipped contradiction model."""
+    from grader.evidence.crossencoder import CrossEncoder
+
+    return CrossEncoder()

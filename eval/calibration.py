@@ -128,7 +128,7 @@ def learning_curve(
     found: Sequence[Question], sizes: Sequence[int | None], *, seeds: int, kernel: Kernel | None = None
 ) -> pd.DataFrame:
     """RMSE (0..1) and two-way macro-F1 at .5 of each method and number of labels, mean and spread over seeds."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for size in sizes:
         per_seed: dict[int, dict[str, list[Array]]] = {}
         truth: dict[int, list[Array]] = {}

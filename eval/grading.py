@@ -41,7 +41,7 @@ class Marks:
         """Marks as the bench reads them: wrong answers with a false statement are contradictory."""
         correct = Prediction(self.raw).two_way()
         labels = np.where(correct, "correct", np.where(self.errors, "contradictory", "incorrect"))
-        return Prediction(self.raw, label3=[str(label) for label in labels])
+        return Prediction(self.raw, label3=[str(label) for label in labels], marked=~np.isnan(self.score))
 
 
 class GraderSystem:
@@ -82,8 +82,7 @@ class GraderSystem:
 
     def _space(self) -> str:
         """Hash of all that decides marks besides item and response."""
-        item = Item.from_reference("Why?", "Because.")
-        return digest(["marks", self._salt, library_hash(), self.grader.signature(item)])
+        return digest(["marks", self._salt, library_hash(), self.grader.signature(probe())])
 
     def _grade(self, pairs: Sequence[tuple[Item, str]]) -> npt.NDArray[np.float64]:
         """One row a pair: raw mark, score, whether referred, whether a false statement was found."""
@@ -99,6 +98,13 @@ class GraderSystem:
                 mark = np.nan if found.score is None else found.score / item.scale.max
                 rows[at] = found.raw / item.scale.max, mark, found.referred, bool(found.errors)
         return rows
+
+
+def probe() -> Item:
+    """An item with everything that a signature may depend on."""
+    plain = Item.from_reference("Why?", "Because.").model_dump()
+    wrong = {"id": "wrong", "statements": ["By magic."], "feedback": "There is no magic."}
+    return Item.model_validate({**plain, "misconceptions": [wrong]})
 
 
 @lru_cache(maxsize=1)

@@ -36,15 +36,23 @@ class Prediction:
         score: Mark on 0..1, shape (n,).
         correct: Two-way label; by default ``score`` at least .5.
         label3: Three-way label, one of ``THREE_WAY``; ``None`` where the system has none.
+        marked: Where the system gives a mark at all (its ``score`` is 0 elsewhere); everywhere by default.
     """
 
     score: Floats
     correct: npt.NDArray[np.bool_] | None = None
     label3: Sequence[str] | None = None
+    marked: npt.NDArray[np.bool_] | None = None
 
     def two_way(self) -> npt.NDArray[np.bool_]:
         """The two-way label of each response."""
         return np.round(self.score, 6) >= CUT if self.correct is None else self.correct
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Prediction:
+        """The prediction for the responses at ``rows``."""
+        labels = None if self.label3 is None else [self.label3[at] for at in rows]
+        marked = None if self.marked is None else self.marked[rows]
+        return Prediction(self.score[rows], self.two_way()[rows], labels, marked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,29 @@ def data_report(
     Raises:
         InputError: The data set or the split is not there.
     """
+    whole, frame = _rows(name, split, data, limit)
+    grader = Grader(encoder or packaged_encoder(cache))
+    scores = grade_frame(grader, frame)
+    kept = [at for at, score in enumerate(scores) if score.score is not None]
+    left_out = len(scores) - len(kept)
+    frame, scores = frame.iloc[kept].reset_index(drop=True), [scores[at] for at in kept]
+    notes = ["The marks of this data set were made from labels."] if frame["mapped"].any() else []
+    notes += [f"{left_out} responses got no mark and are left out."] if left_out else []
+    return build_report(
+        frame["fraction"].to_numpy(float),
+        np.array([score.raw / score.max_score for score in scores]),
+        scale_max=1.0,
+        step=scale_step(whole),
+        title=f"{name}, {split or 'all splits'}: marks from reference answers alone",
+        signature=marks_signature(grader),
+        notes=notes,
+        details=_details(frame, scores),
+        worst=worst,
+    )
+
+
+def _rows(name: str, split: str | None, data: Path | None, limit: int | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The whole data set and the rows asked for."""
     collection = collect(data, limit=limit, names=[name])
     if name not in collection.frames:
         raise InputError(f"data set {name!r}: {collection.skipped.get(name, 'not there')}")
@@ -51,19 +74,7 @@ def data_report(
     if frame.empty:
         known = ", ".join(sorted(set(whole["split"])))
         raise InputError(f"data set {name!r} has no split {split!r}; it has {known}")
-    grader = Grader(encoder or packaged_encoder(cache))
-    scores = grade_frame(grader, frame)
-    return build_report(
-        frame["fraction"].to_numpy(float),
-        np.array([score.raw / score.max_score for score in scores]),
-        scale_max=1.0,
-        step=scale_step(whole),
-        title=f"{name}, {split or 'all splits'}: marks from reference answers alone",
-        signature=marks_signature(grader),
-        notes=["The marks of this data set were made from labels."] if frame["mapped"].any() else [],
-        details=_details(frame, scores),
-        worst=worst,
-    )
+    return whole, frame
 
 
 def _details(frame: pd.DataFrame, scores: Sequence[Score]) -> Details:

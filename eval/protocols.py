@@ -19,6 +19,8 @@ from eval.measures import Estimate, Prediction, measure
 from eval.progress import Progress, silent
 
 RATERS = "second rater"
+#: Behind the name of a system: responses that it leaves to a person are left out, not counted as 0.
+MARKED_ONLY = ", marked only"
 FOLDS = 5
 
 
@@ -120,7 +122,7 @@ def _tested(
         plan.progress(f"{protocol}: {name}, {system}")
         scorer: Scorer = fit(train)
         for split, rows in parts.items():
-            yield line(protocol, name, split, system, rows, scorer(rows), step, plan)
+            yield from lines_of(protocol, name, split, system, rows, scorer(rows), step, plan)
     for split, rows in parts.items():
         yield from _raters(protocol, name, split, rows, step, plan)
 
@@ -135,7 +137,7 @@ def grouped(frames: Frames, plan: Plan) -> list[Line]:
         for system, fit in plan.all_fits().items():
             plan.progress(f"grouped: {name}, {system}")
             found = out_of_fold(rows, fit)
-            lines.append(line("grouped", name, "all", system, rows, found, scale_step(frame), plan))
+            lines += lines_of("grouped", name, "all", system, rows, found, scale_step(frame), plan)
         lines += _raters("grouped", name, "all", rows, scale_step(frame), plan)
     return lines
 
@@ -148,10 +150,12 @@ def out_of_fold(rows: pd.DataFrame, fit: Fit, folds: int = FOLDS) -> Prediction:
         parts.append((test, scorer(rows.iloc[test].reset_index(drop=True))))
     order = np.argsort(np.concatenate([test for test, _ in parts]))
     labels = [label for _, found in parts for label in found.label3 or ()]
+    marked = [np.ones(len(found.score), bool) if found.marked is None else found.marked for _, found in parts]
     return Prediction(
         score=np.concatenate([found.score for _, found in parts])[order],
         correct=np.concatenate([found.two_way() for _, found in parts])[order],
         label3=[labels[at] for at in order] if len(labels) == len(order) else None,
+        marked=np.concatenate(marked)[order],
     )
 
 
@@ -159,13 +163,23 @@ def _raters(protocol: str, name: str, split: str, rows: pd.DataFrame, step: floa
     """The second rater in the place of a system, on the responses that have one."""
     double = rows[rows["fraction2"].notna()].reset_index(drop=True)
     if len(double):
-        yield line(protocol, name, split, RATERS, double, Prediction(double["fraction2"].to_numpy(float)), step, plan)
+        yield _line(protocol, name, split, RATERS, double, Prediction(double["fraction2"].to_numpy(float)), step, plan)
 
 
-def line(
+def lines_of(
+    protocol: str, name: str, split: str, system: str, rows: pd.DataFrame, found: Prediction, step: float, plan: Plan
+) -> Iterator[Line]:
+    """The result of one prediction, and again without the responses that it gives no mark where there are some."""
+    yield _line(protocol, name, split, system, rows, found, step, plan)
+    if found.marked is not None and found.marked.any() and not found.marked.all():
+        kept = np.flatnonzero(found.marked)
+        part = rows.iloc[kept].reset_index(drop=True)
+        yield _line(protocol, name, split, system + MARKED_ONLY, part, found.take(kept), step, plan)
+
+
+def _line(
     protocol: str, name: str, split: str, system: str, rows: pd.DataFrame, found: Prediction, step: float, plan: Plan
 ) -> Line:
-    """The result of one prediction."""
     return Line(
         protocol=protocol,
         data=name,

@@ -12,9 +12,10 @@ import pandas as pd
 from eval.abuse import AbuseRow
 from eval.datasets import PUBLISHED_ANSWERS, check
 from eval.frames import Collection, scale_step
+from eval.grading import probe
 from eval.measures import Estimate
 from eval.protocols import Line
-from grader import Grader, Item
+from grader import Grader
 from grader.errors import InputError
 from grader.words import table_hash
 
@@ -65,8 +66,7 @@ def plain_estimates(estimates: Mapping[str, Estimate]) -> Json:
 
 def marks_signature(grader: Grader) -> str:
     """The part of a mark's signature that is the same for every item."""
-    item = Item.from_reference("Why?", "Because.")
-    parts = grader.signature(item).split("|")
+    parts = grader.signature(probe()).split("|")
     return "|".join(part for part in parts if part.split(":")[0] not in ("item", "rubric", "scale"))
 
 

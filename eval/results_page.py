@@ -18,7 +18,8 @@ ABOUT: Mapping[str, str] = {
     "official": "Fitted to the train split of the data set, tested on its test splits: UA unseen answers, UQ unseen "
     "questions, UD unseen domains. `uncalibrated` is the shipped grader, which is given references and nothing else.",
     "leave-out": "Fitted to the other data sets in English (never to a test split), tested on the one named: nothing "
-    "of it has been seen.",
+    "of it has been seen. `marked only` leaves out the responses that the grader gives no mark but to a person (for "
+    "instance another language); elsewhere they count as 0.",
     "grouped": "Five folds of the training rows, questions kept together; a model is tested on questions it has not "
     "seen.",
     "few-labels": "Labelled answers a question drawn at random, mean over the seeds (after Bexte et al. 2023). The "
@@ -69,7 +70,7 @@ TARGETS: Sequence[Target] = (
     ),
     *_targets(
         "official",
-        ("boosting", "boosting + answers"),
+        ("boosting", "committee", "committee + answers"),
         """
         scientsbank UA f1_2way .77
         scientsbank UQ f1_2way .76
@@ -178,10 +179,15 @@ def _protocol(protocol: str, lines: Sequence[Json]) -> Iterator[str]:
         first = own[0]
         yield f"### {data}, {split}"
         seeds = f", {first['seeds']} seeds" if "seeds" in first else ""
-        yield f"{first['n']} answers to {first['questions']} questions{seeds}."
+        yield f"{max(line['n'] for line in own)} answers to {first['questions']} questions{seeds}."
         hidden = {"rmse", "qwk"} if first["mapped"] else set()
         shown = [name for name in MEASURES if name not in hidden and any(name in line["measures"] for line in own)]
-        head = ["system", *(["labels"] if protocol == "few-labels" else []), *(TITLES[name] for name in shown)]
+        head = [
+            "system",
+            "answers",
+            *(["labels"] if protocol == "few-labels" else []),
+            *(TITLES[name] for name in shown),
+        ]
         yield table(head, [_cells(line, shown, protocol) for line in own])
         if hidden:
             yield "The marks were made from labels, so RMSE and QWK are not shown."
@@ -189,7 +195,7 @@ def _protocol(protocol: str, lines: Sequence[Json]) -> Iterator[str]:
 
 def _cells(line: Json, shown: Iterable[str], protocol: str) -> list[str]:
     labels = [f"{line['labels']:g}"] if protocol == "few-labels" else []
-    return [line["system"], *labels, *(estimate(line["measures"].get(name)) for name in shown)]
+    return [line["system"], str(line["n"]), *labels, *(estimate(line["measures"].get(name)) for name in shown)]
 
 
 def _viva(results: Json) -> Iterator[str]:

@@ -11,18 +11,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eval.baselines import Cosine, Fit, baselines
-from eval.boosting import Tables, fit_boosting, fit_with_answers
+from eval.boosting import Tables, fit_committee, fit_with_answers
 from eval.cache import CachedEncoder, RowCache, digest
 from eval.feature_table import feature_table
 from eval.frames import Frames
 from eval.grading import GraderSystem
 from grader import Grader
 from grader.errors import InputError
+from grader.evidence.judge import Judge
 from grader.scoring import Prior
 
 #: Trains a prior: ``train(frames, encoder)`` with prepared frames by data set.
 TrainPrior = Callable[[Frames, CachedEncoder], Prior]
 UNCALIBRATED = "uncalibrated"
+BOOSTING = "boosting"
 SHIPPED = "shipped"
 TRAINED = "eval.prior_fit:fit_prior"
 
@@ -36,17 +38,19 @@ class Systems:
         cache: Of marks, features and cosines.
         prior: ``shipped``, or ``module:function`` of a `TrainPrior` for the protocols that leave data sets out.
         seed: Of the models fitted here.
+        judge: The contradiction model of the shipped grader; plain reference answers never ask it.
     """
 
     encoder: CachedEncoder
     cache: RowCache
     prior: str = SHIPPED
     seed: int = 0
+    judge: Judge | None = None
     shipped: GraderSystem = field(init=False)
     _trained: dict[str, GraderSystem] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.shipped = GraderSystem(Grader(self.encoder), self.cache)
+        self.shipped = GraderSystem(Grader(self.encoder, judge=self.judge), self.cache)
 
     @property
     def tables(self) -> Tables:
@@ -61,17 +65,18 @@ class Systems:
         """The shipped grader, and the models fitted to a train split."""
         return {
             UNCALIBRATED: lambda frames: self.shipped,
-            "boosting": fit_boosting(self.tables, seed=self.seed),
-            "boosting + answers": fit_with_answers(self.tables, seed=self.seed),
+            BOOSTING: fit_committee(self.tables, [BOOSTING], seed=self.seed),
+            "committee": fit_committee(self.tables, seed=self.seed),
+            "committee + answers": fit_with_answers(self.tables, seed=self.seed),
         }
 
     def unseen(self) -> dict[str, Fit]:
         """The systems of the protocols that test on unseen data sets."""
-        return {UNCALIBRATED: self.fit_prior, "boosting": fit_boosting(self.tables, seed=self.seed)}
+        return {UNCALIBRATED: self.fit_prior, "committee": fit_committee(self.tables, seed=self.seed)}
 
     def fitted(self) -> dict[str, Fit]:
         """The models fitted to questions of a data set and tested on its other questions."""
-        return {UNCALIBRATED: lambda frames: self.shipped, "boosting": fit_boosting(self.tables, seed=self.seed)}
+        return {UNCALIBRATED: lambda frames: self.shipped, "committee": fit_committee(self.tables, seed=self.seed)}
 
     def fit_prior(self, frames: Frames) -> GraderSystem:
         """The grader with a prior trained on ``frames``, or with the shipped one whatever it was trained on."""
@@ -80,7 +85,7 @@ class Systems:
         key = digest([text for name, frame in frames.items() for text in (name, *frame["answer_id"])])
         if key not in self._trained:
             prior = load_training(self.prior)(frames, self.encoder)
-            grader = Grader(self.encoder, prior=prior)
+            grader = Grader(self.encoder, prior=prior, judge=self.judge)
             self._trained[key] = GraderSystem(grader, self.cache, salt=fingerprint(prior))
         return self._trained[key]
 

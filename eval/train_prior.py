@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from eval.datasets import load_available
 from eval.encoding_cache import CachedEncoder
-from eval.prior_data import Answers, reference_answers, viva_answers
+from eval.prior_data import Answers, Floats, reference_answers, viva_answers
 from grader import load_bank
 from grader.encoder import SentenceTransformerEncoder
 from grader.evidence.features import CONSTANTS, FEATURES
@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FALSE_KINDS = ("negated", "misconception", "partly_wrong")
 SEED = 20261130
 STEPS = 600
+MOST_STRETCH = 1.0
 VERSION = "1"
 SETS = ("scientsbank", "beetle", "saf_en_v2", "hbrs_nn")
 
@@ -62,7 +63,9 @@ class Batch:
 
 def batch(answers: Answers, chosen: Sequence[int]) -> Batch:
     """The chosen answers as one batch; answers without any statement that counts are passed over."""
-    rows, owner, share, best_of, target, weight = [], [], [], [], [], []
+    rows: list[Floats] = []
+    owner, share, best_of = list[int](), list[float](), list[int]()
+    target, weight = list[float](), list[float]()
     for at in chosen:
         table, slots, item = answers.tables[at], answers.slots[at], answers.items[at]
         if not len(table):
@@ -109,7 +112,7 @@ class PriorModel(torch.nn.Module):
         """Credit of each component, shape (components,)."""
         logits = data.rows @ self.weights() + self.bias
         best = logits.masked_fill(~data.mask, -30.0).max(dim=1).values
-        margin = torch.sigmoid(self.stretch) * 0.3
+        margin = torch.sigmoid(self.stretch) * MOST_STRETCH
         curve = (1 + 2 * margin) * torch.sigmoid(best) - margin
         credit = curve + (curve.clamp(0, 1) - curve).detach() * 1.0
         count = len(data.target)
@@ -162,7 +165,7 @@ def as_json(model: PriorModel) -> dict[str, object]:
     """A curve as ``grader/models/prior.json`` holds it."""
     with torch.no_grad():
         weights = dict(zip(FEATURES, [round(float(w), 5) for w in model.weights()], strict=True))
-        margin = float(torch.sigmoid(model.stretch) * 0.3)
+        margin = float(torch.sigmoid(model.stretch) * MOST_STRETCH)
     return {
         "weights": weights,
         "bias": round(float(model.bias.detach()), 5),

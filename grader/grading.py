@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from grader.encoder import Encoder, Encoding, SentenceTransformerEncoder
 from grader.errors import InputError
 from grader.evidence.contradiction import Contradiction, contradictions
+from grader.evidence.crossencoder import CrossEncoder
 from grader.evidence.features import element_keywords, features
+from grader.evidence.judge import Judge
 from grader.evidence.keywords import Words
 from grader.evidence.similarity import Phrase
 from grader.feedback import build_feedback
@@ -57,14 +59,20 @@ class _Judged:
 class Grader:
     """Scores responses against items; keeps the encoder and the encoded rubrics."""
 
-    def __init__(self, encoder: Encoder | None = None, *, prior: Prior | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder | None = None, *, prior: Prior | None = None, judge: Judge | None = None
+    ) -> None:
         """A grader.
 
         Args:
-            encoder: The language model; the packaged MiniLM if not given, loaded at the first response.
+            encoder: The language model; if not given, the packaged MiniLM and the shipped contradiction model are
+                loaded at the first response.
             prior: The scorer of elements; the shipped one if not given.
+            judge: The contradiction model; with an ``encoder`` of your own there is none unless you give one.
         """
         self._encoder = encoder
+        self._judge_model = judge
+        self._default_judge = encoder is None and judge is None
         self._prior = prior or load_prior()
         self._indices: OrderedDict[str, ItemIndex] = OrderedDict()
         self._lock = Lock()
@@ -76,6 +84,14 @@ class Grader:
             if self._encoder is None:
                 self._encoder = SentenceTransformerEncoder()
         return self._encoder
+
+    @property
+    def judge(self) -> Judge | None:
+        """The contradiction model, loaded on first use."""
+        with self._lock:
+            if self._default_judge and self._judge_model is None:
+                self._judge_model = CrossEncoder()
+        return self._judge_model
 
     def grade(
         self, item: Item, response: str, *, language: str = "en", calibration: Calibration | None = None
@@ -172,8 +188,10 @@ class Grader:
 
     def signature(self, item: Item, calibration: str = "none") -> str:
         """The signature that marks of ``item`` carry."""
+        asked = self.judge if item.misconceptions else None
+        judge = asked.signature if asked else "none"
         parts = {"encoder": self.encoder.signature, "prior": self._prior.version, "words": table_hash()}
-        return signature(item, **parts, calibration=calibration)
+        return signature(item, **parts, judge=judge, calibration=calibration)
 
     def _judge(self, index: ItemIndex, responses: Sequence[str]) -> Iterator[_Judged]:
         for position, response in enumerate(responses):
@@ -198,7 +216,8 @@ class Grader:
         words = [Words(texts[at], index.item.language, reading.statements[at].start) for at in counted]
         keywords = element_keywords(index, words)
         table, found = features(index, chosen, keywords)
-        findings = contradictions(index, chosen, found, [reading.roles[at] == "claim" for at in counted])
+        claims = [reading.roles[at] == "claim" for at in counted]
+        findings = contradictions(index, chosen, found, claims, self.judge if index.misconceptions else None)
         credit = self._prior.credits(table)
         components = judge_components(index, reading, counted, credit, found, keywords, findings)
         if reading.condition is None and off_topic(index, chosen, found, components):

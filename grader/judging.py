@@ -25,6 +25,8 @@ KeywordTable = dict[tuple[str, int], KeywordEvidence]
 OFF_TOPIC = 0.28
 #: An element needs at least this credit for its words to be quoted.
 NOTABLE = 0.15
+#: Share of the best recall from which on a statement is taken to have said the element already.
+SAID_ALREADY = 0.6
 
 
 def no_components(item: Item) -> list[ComponentScore]:
@@ -72,7 +74,7 @@ def judge_components(
         for at, element in enumerate(component.elements):
             best = max(rows[name, at], key=lambda row: (float(credit[row]), -row))
             value = 0.0 if (name, at) in wrong else round(float(credit[best]), 4)
-            place = int(found.recall[best].argmax())
+            place = _first_said(found.recall[best])
             evidence = None
             if value >= NOTABLE:
                 words = keywords.get((name, at))
@@ -83,6 +85,11 @@ def judge_components(
             places.append(place if value >= NOTABLE else None)
         results.append(_component(name, component, elements, places))
     return results
+
+
+def _first_said(recall: Floats) -> int:
+    """The first statement that says a key statement nearly as well as the best one does."""
+    return int((recall >= SAID_ALREADY * recall.max()).argmax())
 
 
 def contradicted_elements(index: ItemIndex, findings: Sequence[Contradiction]) -> frozenset[tuple[str, int]]:

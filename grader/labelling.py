@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from grader.correction import Array, Kernel, Representation
-from grader.evidence.contradiction import negations, numbers
+from grader.evidence.polarity import negations, numbers
 
 #: Cosine of sentence vectors from which on two answers may be the same answer in other words.
 SAME_MEANING = 0.92

@@ -169,7 +169,6 @@ def build_report(
     more.check(len(h))
     points, counts = _confusion(h, m, scale_max, step)
     sure = None if more.confidence is None else checked(more.confidence, "confidence")
-    near = (np.abs(m - h) <= step + 1e-6).astype(float)
     return Report(
         title=title,
         signature=signature,
@@ -179,11 +178,15 @@ def build_report(
         points=points,
         counts=counts,
         marks=_marks(h, m),
-        bins=() if sure is None else confidence_bins(sure, near, bins=_BINS, scheme="equal_mass"),
+        bins=() if sure is None else _reliability(sure, np.abs(m - h) <= step + 1e-6),
         curve=None if sure is None else risk_coverage(sure, np.abs(m - h)),
         worst=_worst(h, m, more, worst),
         notes=tuple(notes),
     )
+
+
+def _reliability(confidence: FloatArray, near: npt.NDArray[np.bool_]) -> tuple[ConfidenceBin, ...]:
+    return confidence_bins(confidence, near.astype(float), bins=_BINS, scheme="equal_mass")
 
 
 def _worst(h: FloatArray, m: FloatArray, details: Details, most: int) -> tuple[Case, ...]:

@@ -66,6 +66,8 @@ _JOINT = regex.compile(r"[,;|\n/]|\s-\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
 _TERMS = 5
 _TERMS_OF_A_LIST = 8
 _LONG_REMARK = 20
+#: Share of letters in known words below which a statement may be a sentence in another language.
+_READABLE = 0.7
 #: Share of a listed way to find out that a remark must contain to be that way.
 _SAME_WAY = 0.6
 #: Share of the prompt that a repetition of it must contain if the prompt names the answer too.
@@ -146,7 +148,9 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
-    if is_keyword_list(text, tokens, most=_most(index)):
+    words = [token.text for token in tokens if token.kind == "word"]
+    known = not words or readable_share(words, index.vocabulary) >= _READABLE
+    if known and is_keyword_list(text, tokens, most=_most(index)):
         return "keyword_list"
     return "claim"
 
@@ -243,7 +247,8 @@ def _in_prompt(part: str, prompt: frozenset[str]) -> bool:
 def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = _TERMS) -> bool:
     """Whether the words are terms side by side without anything said about them.
 
-    ``most`` short segments between commas make a list, or ten words in a row without a word that could claim anything.
+    ``most`` short segments between commas make a list, or a run of ten words without one that could claim anything
+    (twice ``most`` words if commas set them apart).
     """
     words = [token.text.casefold() for token in tokens if token.kind != "number"]
     function = sum(word in FUNCTION_WORDS for word in words)
@@ -251,7 +256,8 @@ def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = _TERMS) -
     segments = _with_words(_SEPARATOR.split(text))
     if len(segments) >= most and len(words) <= 3.5 * len(segments) and claims <= 0.12 * len(words):
         return True
-    if len(words) - function >= 10 and claims <= 0.06 * len(words) and function <= 0.15 * len(words):
+    longest = 2 * most if len(segments) >= _TERMS else 2 * _TERMS
+    if len(words) - function >= longest and claims <= 0.06 * len(words) and function <= 0.15 * len(words):
         return True
     segments = _with_words(_JOINT.split(text))
     plain = sum(word in FUNCTION_WORDS - NEGATIONS - _JOINTS for word in words)

@@ -15,13 +15,15 @@ def package_version() -> str:
         return "0"
 
 
-def signature(item: Item, *, encoder: str, prior: str, words: str, calibration: str = "none") -> str:
+def signature(
+    item: Item, *, encoder: str, prior: str, words: str, judge: str = "none", calibration: str = "none"
+) -> str:
     """Everything a mark depends on besides the response, in one line.
 
     >>> from grader.rubric import Item
     >>> item = Item.from_reference("Why?", "Because.", max_score=5)
     >>> signature(item, encoder="hash@1", prior="1@0", words="0")
-    'grader:...|item:ad-hoc@1|rubric:...|enc:hash@1|prior:1@0|idf:0|cal:none|scale:0-5/0.5'
+    'grader:...|item:ad-hoc@1|rubric:...|enc:hash@1|prior:1@0|idf:0|judge:none|cal:none|scale:0-5/0.5'
     """
     fields = {
         "grader": package_version(),
@@ -30,6 +32,7 @@ def signature(item: Item, *, encoder: str, prior: str, words: str, calibration: 
         "enc": encoder,
         "prior": prior,
         "idf": words,
+        "judge": judge,
         "cal": calibration,
         "scale": f"0-{item.scale.max:g}/{item.scale.step:g}",
     }

@@ -14,9 +14,7 @@ HEADER: tuple[str, ...] = ("Id", "EssaySet", "Score1", "Score2", "EssayText")
 MAX_SCORE: Mapping[int, int] = {1: 3, 2: 3, 3: 2, 4: 2, 5: 3, 6: 3, 7: 2, 8: 2, 9: 2, 10: 2}
 
 
-def read_asap_sas(
-    path: Path, *, split: str = "train", prompts: Mapping[int, str] | None = None
-) -> pd.DataFrame:
+def read_asap_sas(path: Path, *, split: str = "train", prompts: Mapping[int, str] | None = None) -> pd.DataFrame:
     """The answers of ``train.tsv`` or ``train_rel_2.tsv``, in the common schema.
 
     ``score`` is Score1, the official one; ``score2`` is the second rater's, which only shows how well
@@ -34,13 +32,9 @@ def read_asap_sas(
     lines = [line.removesuffix("\r") for line in read_text(path).split("\n")]
     header = lines[0].split("\t")
     if tuple(name.strip() for name in header) != HEADER:
-        raise input_error(
-            path, f"columns {', '.join(header)}; needed are {', '.join(HEADER)}, tab-separated", line=1
-        )
+        raise input_error(path, f"columns {', '.join(header)}; needed are {', '.join(HEADER)}, tab-separated", line=1)
     rows = [
-        _row(line, path, place, split, prompts or {})
-        for place, line in enumerate(lines[1:], start=2)
-        if line.strip()
+        _row(line, path, place, split, prompts or {}) for place, line in enumerate(lines[1:], start=2) if line.strip()
     ]
     return frame_of(rows)
 

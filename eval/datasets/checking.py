@@ -92,9 +92,7 @@ def _counts(part: pd.DataFrame, name: str) -> list[SplitCount]:
     for split in (*present, *absent, "total"):
         rows = part if split == "total" else part[part["split"] == split]
         answers, questions = published.get(split, (None, None))
-        result.append(
-            SplitCount(name, split, len(rows), int(rows["question_id"].nunique()), answers, questions)
-        )
+        result.append(SplitCount(name, split, len(rows), int(rows["question_id"].nunique()), answers, questions))
     return result
 
 

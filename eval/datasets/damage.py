@@ -15,9 +15,7 @@ _QUOTE = "[\u201e\u201c\u201d\u2018\u2019\u201a\u2039\u203a\u00ab\u00bb\u2013\u2
 # into "â€™", Greek, Cyrillic, Devanagari and emoji into similar runs. "Ä“" alone may be German.
 KINDS: dict[str, re.Pattern[str]] = {
     "U+FFFD": re.compile("\ufffd"),
-    "mojibake": re.compile(
-        rf"[ÂÃÎÏÐÑ]{_NEXT}|[ÄÅ](?!{_QUOTE}){_NEXT}|â{_NEXT}{_NEXT}|à[¤¥]{_NEXT}|ðŸ{_NEXT}{_NEXT}"
-    ),
+    "mojibake": re.compile(rf"[ÂÃÎÏÐÑ]{_NEXT}|[ÄÅ](?!{_QUOTE}){_NEXT}|â{_NEXT}{_NEXT}|à[¤¥]{_NEXT}|ðŸ{_NEXT}{_NEXT}"),
     "control character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "private-use character or inner BOM": re.compile("[\ue000-\uf8ff\ufeff]"),
     "HTML entity or break": re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,6}|#x[0-9a-fA-F]{2,6});|<br\s*/?>", re.I),

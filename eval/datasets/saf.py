@@ -27,9 +27,7 @@ class _Place:
 
     @property
     def language(self) -> str | None:
-        return next(
-            (_LANGUAGES[word] for word in _LANGUAGES if any(word in name for name in self.names)), None
-        )
+        return next((_LANGUAGES[word] for word in _LANGUAGES if any(word in name for name in self.names)), None)
 
     @property
     def name(self) -> str:

@@ -114,9 +114,7 @@ def validated(frame: pd.DataFrame, source: Path) -> pd.DataFrame:
     """
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
-        raise input_error(
-            source, f"columns are missing: {', '.join(missing)}; needed are {', '.join(COLUMNS)}"
-        )
+        raise input_error(source, f"columns are missing: {', '.join(missing)}; needed are {', '.join(COLUMNS)}")
     result = frame.copy()
     for name in _TEXT:
         _require(result[name].map(lambda value: isinstance(value, str)), source, name, "a text is needed")
@@ -155,9 +153,7 @@ def _check_extra(value: object, source: Path, row: int) -> None:
     except json.JSONDecodeError as error:
         raise input_error(source, f"a JSON object is needed ({error})", row=row, field="extra") from error
     if not isinstance(content, dict):
-        raise input_error(
-            source, f"a JSON object is needed, not {type(content).__name__}", row=row, field="extra"
-        )
+        raise input_error(source, f"a JSON object is needed, not {type(content).__name__}", row=row, field="extra")
 
 
 def extra_field(frame: pd.DataFrame, name: str) -> pd.Series:

@@ -85,9 +85,7 @@ def _answers(file: Path, names: tuple[str, ...], dataset: str | None) -> list[_A
     ]
 
 
-def _answer(
-    xml: XmlFile, question: Element, element: Element, names: tuple[str, ...], dataset: str
-) -> _Answer:
+def _answer(xml: XmlFile, question: Element, element: Element, names: tuple[str, ...], dataset: str) -> _Answer:
     ways = _ways(xml.path)
     accuracy = xml.attribute(element, "accuracy")
     allowed = LABELS[ways] if ways else _ALL_LABELS

@@ -42,11 +42,7 @@ _ORIGINALS: Mapping[str, tuple[_Reader, tuple[tuple[str, ...], ...]]] = {
     "mohler": (lambda paths: read_mohler(paths[0]), (("ShortAnswerGrading_v2.0",), ("mohler",))),
     "asap_sas": (
         lambda paths: read_asap_sas(paths[0]),
-        tuple(
-            (f"{folder}/{file}.tsv",)
-            for folder in ("asap_sas", "asap-sas")
-            for file in ("train_rel_2", "train")
-        ),
+        tuple((f"{folder}/{file}.tsv",) for folder in ("asap_sas", "asap-sas") for file in ("train_rel_2", "train")),
     ),
 }
 

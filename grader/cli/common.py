@@ -185,7 +185,7 @@ def make_grader(ctx: typer.Context) -> Grader:
     if name == "hash":
         return Grader(HashEncoder())
     with busy("Loading the language model …"):
-        return Grader(SentenceTransformerEncoder(None if name in ("", "default") else name))
+        return Grader() if name in ("", "default") else Grader(SentenceTransformerEncoder(name))
 
 
 def read_answer(text: str | None, file: Path | None, prompt: str = "") -> str:

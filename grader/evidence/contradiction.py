@@ -14,24 +14,24 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.evidence.judge import Judge, stated_misconceptions
+from grader.evidence.polarity import negations, numbers
 from grader.evidence.similarity import Alignment, Phrase
 from grader.index import ItemIndex
-from grader.text import tokenise
-from grader.words import NEGATIONS
 
 Floats = NDArray[np.float32]
 
 #: A statement states a misconception when it is at least this like it …
 MISCONCEPTION_LIKENESS = 0.6
 #: … and by this much more like it than like any accepted wording.
-MISCONCEPTION_MARGIN = 0.04
+MISCONCEPTION_MARGIN = 0.08
+#: … or by anything if it says nearly the same words.
+SAME_WORDS = 0.95
 #: A statement this like a key statement differs from it only in details, so a flipped negation is a contradiction.
 NEAR_COPY = 0.85
 
 #: … unless another accepted wording with the same polarity is nearly as like it.
 SUPPORT = 0.15
-
-_TURNING = frozenset("fail fails failed failing lack lacks lacking unable impossible".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,51 +58,50 @@ def likeness(found: Alignment) -> Floats:
     return np.asarray(np.round(0.5 * balance + 0.5 * np.maximum(found.cosine, 0), 5), dtype=np.float32)
 
 
-def negations(text: str) -> int:
-    """Number of words that turn a meaning round ("without", "fails", "not only" does not count)."""
-    words = [token.text.casefold() for token in tokenise(text)]
-    count = 0
-    for at, word in enumerate(words):
-        following = words[at + 1] if at + 1 < len(words) else ""
-        turns = word in NEGATIONS or word in _TURNING or word.endswith("n't")
-        count += turns and not (word == "not" and following in ("only", "just", "necessarily"))
-    return count
-
-
-def numbers(text: str) -> frozenset[str]:
-    """The numbers in ``text`` as written with a point."""
-    return frozenset(token.text.replace(",", ".") for token in tokenise(text) if token.kind == "number")
-
-
 def contradictions(
-    index: ItemIndex, statements: Sequence[Phrase], found: Alignment, candidates: Sequence[bool]
+    index: ItemIndex,
+    statements: Sequence[Phrase],
+    found: Alignment,
+    candidates: Sequence[bool],
+    judge: Judge | None = None,
 ) -> list[Contradiction]:
-    """False statements among those marked in ``candidates``, at most one finding a statement."""
+    """False statements among those marked in ``candidates``, at most one finding a statement.
+
+    With a ``judge`` the contradiction model says whether a statement states the misconception it is most like; without
+    one, likeness alone has to.
+    """
     keys = likeness(found)
     wrong = likeness(index.misconceptions.align(statements)) if index.misconceptions else None
+    if wrong is None:
+        stated: dict[int, int] = {}
+    elif judge:
+        stated = stated_misconceptions(index, statements, keys, wrong, candidates, judge)
+    else:
+        stated = _like_misconceptions(index, statements, keys, wrong, candidates)
     results = []
     for at, statement in enumerate(statements):
-        if not candidates[at]:
-            continue
-        finding = _misconception(index, statement, at, float(keys[:, at].max()), wrong)
-        finding = finding or _near_copy(index, statement, at, keys)
-        if finding:
+        if at in stated:
+            results.append(Contradiction(at, "misconception", misconception=index.misconception_slots[stated[at]]))
+        elif candidates[at] and (finding := _near_copy(index, statement, at, keys)):
             results.append(finding)
     return results
 
 
-def _misconception(
-    index: ItemIndex, statement: Phrase, at: int, own: float, wrong: Floats | None
-) -> Contradiction | None:
-    if wrong is None or index.misconceptions is None:
-        return None
-    row = int(wrong[:, at].argmax())
-    like = float(wrong[row, at])
-    if like < MISCONCEPTION_LIKENESS or like - own < MISCONCEPTION_MARGIN:
-        return None
-    if negations(statement.text) % 2 != negations(index.misconceptions.phrases[row].text) % 2:
-        return None
-    return Contradiction(at, "misconception", misconception=index.misconception_slots[row])
+def _like_misconceptions(
+    index: ItemIndex, statements: Sequence[Phrase], keys: Floats, wrong: Floats, candidates: Sequence[bool]
+) -> dict[int, int]:
+    """Row of the misconception statement that each statement is clearly more like than anything right."""
+    assert index.misconceptions is not None
+    stated = {}
+    for at in [at for at, wanted in enumerate(candidates) if wanted]:
+        row = int(wrong[:, at].argmax())
+        like = float(wrong[row, at])
+        margin = MISCONCEPTION_MARGIN if like < SAME_WORDS else 0.0001
+        if like < MISCONCEPTION_LIKENESS or like - float(keys[:, at].max()) < margin:
+            continue
+        if negations(statements[at].text) % 2 == negations(index.misconceptions.phrases[row].text) % 2:
+            stated[at] = row
+    return stated
 
 
 def _near_copy(index: ItemIndex, statement: Phrase, at: int, keys: Floats) -> Contradiction | None:

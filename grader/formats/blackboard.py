@@ -37,9 +37,7 @@ class _Block:
 
 
 def _matches_wide(headers: Headers) -> bool:
-    numbered = headers.numbered("answer") and (
-        headers.numbered("question id") or headers.numbered("question")
-    )
+    numbered = headers.numbered("answer") and (headers.numbered("question id") or headers.numbered("question"))
     return bool(numbered) and headers.find(*_USER) is not None
 
 

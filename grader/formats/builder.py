@@ -88,9 +88,7 @@ class SheetBuilder:
             return
         self.marks.append(Mark(candidate, key, kind, value, row, self.table.labels[column]))
 
-    def finish(
-        self, candidate: int | None, *, total: int | None = None, total_max: float | None = None
-    ) -> Sheet:
+    def finish(self, candidate: int | None, *, total: int | None = None, total_max: float | None = None) -> Sheet:
         """The sheet; repeated responses of one candidate become a problem."""
         self._note_repeats()
         used = self.used | ({candidate} if candidate is not None else set())
@@ -102,9 +100,7 @@ class SheetBuilder:
             marks=tuple(self.marks),
             problems=self.log.notes(),
             candidate_column=self.label(candidate),
-            other_columns=tuple(
-                label for position, label in enumerate(self.table.labels) if position not in used
-            ),
+            other_columns=tuple(label for position, label in enumerate(self.table.labels) if position not in used),
             places=self.places,
             sentinel_rows=tuple(self.sentinels),
             total_column=self.label(total),

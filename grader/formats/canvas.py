@@ -59,9 +59,7 @@ def _read_analysis(table: Table, chosen: str | None) -> Sheet:
     return builder.finish(candidate)
 
 
-def _add_analysis_questions(
-    builder: SheetBuilder, headers: Headers, pairs: list[tuple[int, int]]
-) -> list[str]:
+def _add_analysis_questions(builder: SheetBuilder, headers: Headers, pairs: list[tuple[int, int]]) -> list[str]:
     keys = []
     for at, points in pairs:
         match = _QUESTION.fullmatch(builder.table.headers[at].strip())
@@ -95,9 +93,7 @@ def _human_columns(
 
 def _matches_gradebook(headers: Headers) -> bool:
     student = headers.has("student") or headers.has("lastname", "firstname")
-    return (
-        student and headers.has("section") and headers.find("id", "sis login id", "sis user id") is not None
-    )
+    return student and headers.has("section") and headers.find("id", "sis login id", "sis user id") is not None
 
 
 def _read_gradebook(table: Table, chosen: str | None) -> Sheet:

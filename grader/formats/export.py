@@ -128,9 +128,7 @@ def write_back(
     )
 
 
-def _match(
-    cells: Sequence[Cell], results: Iterable[Result]
-) -> tuple[list[tuple[Cell, Result]], tuple[Unmatched, ...]]:
+def _match(cells: Sequence[Cell], results: Iterable[Result]) -> tuple[list[tuple[Cell, Result]], tuple[Unmatched, ...]]:
     """Pairs of response and result, and the results that found none."""
     places: defaultdict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in cells:

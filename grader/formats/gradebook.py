@@ -118,9 +118,7 @@ def _put(grid: Grid, column: Column, index: int, score: float | None, replace: R
     if value_text(column.cells[index]).strip().upper() in _UNTOUCHABLE:
         if score is not None:
             row = grid.table.rows[index]
-            grid.log.add(
-                "kept", f"holds {column.cells[index]}, which Canvas owns", row=row, column=column.label
-            )
+            grid.log.add("kept", f"holds {column.cells[index]}, which Canvas owns", row=row, column=column.label)
         return False
     return grid.put_number(column, index, score, own=False, replace=replace)
 
@@ -132,8 +130,5 @@ def _to_bytes(grid: Grid, roster: Roster, points: Mapping[str, float], decimal: 
     below = None
     if roster.points_row is None:
         first = grid.columns[0].label
-        below = [
-            POINTS_POSSIBLE if column.label == first else points.get(column.label, "")
-            for column in grid.columns
-        ]
+        below = [POINTS_POSSIBLE if column.label == first else points.get(column.label, "") for column in grid.columns]
     return grid.to_bytes(decimal=decimal, id_labels=ids, below_header=below)

@@ -36,8 +36,7 @@ class Grid:
         self.log = NoteLog(repeats=1_000)
         typed: Sequence[Sequence[object]] = table.values if format == "xlsx" else ()
         self.columns = [
-            Column(label, restore(table.headers[at]), self._cells(at, typed))
-            for at, label in enumerate(table.labels)
+            Column(label, restore(table.headers[at]), self._cells(at, typed)) for at, label in enumerate(table.labels)
         ]
 
     def _cells(self, at: int, typed: Sequence[Sequence[object]]) -> list[object]:
@@ -61,9 +60,7 @@ class Grid:
         self.columns.insert(len(labels) if after is None else labels.index(after) + 1, column)
         return column
 
-    def put_number(
-        self, column: Column, index: int, value: float | None, *, own: bool, replace: Replace
-    ) -> bool:
+    def put_number(self, column: Column, index: int, value: float | None, *, own: bool, replace: Replace) -> bool:
         """Write a mark unless one stands there that is not ours to replace; tells whether it changed."""
         text = value_text(column.cells[index]).strip()
         present = self.number_at(column, index)
@@ -120,9 +117,7 @@ class Grid:
         rows.append([column.header for column in self.columns])
         for index, number in enumerate(self.table.rows):
             rows += [[] for _ in range(number - len(rows) - 1)]
-            rows.append(
-                [*(column.cells[index] for column in self.columns), *self.table.extras.get(number, ())]
-            )
+            rows.append([*(column.cells[index] for column in self.columns), *self.table.extras.get(number, ())])
         if below_header is not None:
             rows.insert(self.table.header_row, list(below_header))
         if self.format == "xlsx":

@@ -122,9 +122,7 @@ def unique_keys(texts: Iterable[str]) -> Iterator[str]:
         yield key
 
 
-def id_position(
-    headers: Headers, labels: tuple[str, ...], chosen: str | None, aliases: Iterable[str]
-) -> int | None:
+def id_position(headers: Headers, labels: tuple[str, ...], chosen: str | None, aliases: Iterable[str]) -> int | None:
     """Position of the candidate column: the one the caller chose, else the first alias found.
 
     Raises:
@@ -136,7 +134,5 @@ def id_position(
         return labels.index(chosen)
     position = headers.find(flat(chosen))
     if position is None:
-        raise InputError(
-            f"no column {chosen!r} for the candidates; allowed: {', '.join(map(repr, labels[:30]))}"
-        )
+        raise InputError(f"no column {chosen!r} for the candidates; allowed: {', '.join(map(repr, labels[:30]))}")
     return position

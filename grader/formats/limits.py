@@ -37,9 +37,7 @@ class Limits:
             if getattr(self, field.name) < 1:
                 raise InputError(f"{field.name} is {getattr(self, field.name)}; allowed: 1 or more")
         if self.max_cell_chars > _CSV_FIELD_LIMIT:
-            raise InputError(
-                f"max_cell_chars is {self.max_cell_chars:,}; allowed: at most {_CSV_FIELD_LIMIT:,}"
-            )
+            raise InputError(f"max_cell_chars is {self.max_cell_chars:,}; allowed: at most {_CSV_FIELD_LIMIT:,}")
 
 
 DEFAULT_LIMITS = Limits()

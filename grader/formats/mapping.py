@@ -19,9 +19,7 @@ How = Literal["id", "alias", "text", "none"]
 
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _LEADING_NUMBER = re.compile(r"^(?:question|frage|aufgabe|q)?\s*\d{1,3}\s*[.):]\s+", re.IGNORECASE)
-_NUMBERED = re.compile(
-    r"(?:q|question|item|frage|aufgabe|antwort|response|prompt)?[-_ .]*0*(\d{1,9})", re.ASCII
-)
+_NUMBERED = re.compile(r"(?:q|question|item|frage|aufgabe|antwort|response|prompt)?[-_ .]*0*(\d{1,9})", re.ASCII)
 _TIE = 2.0
 _NOTHING: tuple[str | None, How, float] = (None, "none", 0.0)
 _MAX_ALTERNATIVES = 3
@@ -68,9 +66,7 @@ def propose_mapping(
     _claim(sheet.questions, taken, {one: _id_names(one) for one in items}, "id")
     named = {one: [*_slugs(list(aliases.get(one, ())) if aliases else []), *_numbers(one)] for one in items}
     _claim(sheet.questions, taken, named, "alias")
-    ranked = {
-        question.key: _rank(question, items) for question in sheet.questions if question.key not in taken
-    }
+    ranked = {question.key: _rank(question, items) for question in sheet.questions if question.key not in taken}
     _claim_by_text(ranked, taken, threshold)
     proposals = []
     for question in sheet.questions:
@@ -94,9 +90,7 @@ def mapped_cells(sheet: Sheet, mapping: Mapping[str, str]) -> tuple[Cell, ...]:
         InputError: The mapping names a question the sheet does not have, or one item for two questions.
     """
     check_mapping(sheet, mapping)
-    return tuple(
-        replace(cell, item_key=mapping[cell.item_key]) for cell in sheet.cells if cell.item_key in mapping
-    )
+    return tuple(replace(cell, item_key=mapping[cell.item_key]) for cell in sheet.cells if cell.item_key in mapping)
 
 
 def check_mapping(sheet: Sheet, mapping: Mapping[str, str]) -> None:
@@ -132,11 +126,7 @@ def _claim(
         if question.key in taken:
             continue
         texts = [question.key, question.header, question.text]
-        own = (
-            _slugs(texts)
-            if how == "id"
-            else [*_slugs(texts), *_numbers(question.key), *_numbers(question.header)]
-        )
+        own = _slugs(texts) if how == "id" else [*_slugs(texts), *_numbers(question.key), *_numbers(question.header)]
         fitting = {item for name in own if name for item in lookup.get(name, []) if item not in used}
         if len(fitting) == 1:
             item = fitting.pop()
@@ -161,9 +151,7 @@ def _numbers(name: str) -> list[str]:
 def _words(text: str) -> str:
     """A text without markup, leading number, punctuation and case."""
     bare = _LEADING_NUMBER.sub("", flat(html.unescape(_TAG.sub(" ", text))))
-    return " ".join(
-        "".join(" " if unicodedata.category(char)[0] in "PSZC" else char for char in bare).split()
-    )
+    return " ".join("".join(" " if unicodedata.category(char)[0] in "PSZC" else char for char in bare).split())
 
 
 def _rank(question: Question, items: Mapping[str, str]) -> list[tuple[str, float]]:
@@ -180,9 +168,7 @@ def _claim_by_text(
 ) -> None:
     """Best pairs first, so that a question does not take an item that fits another one better."""
     used = {item for item, _, _ in taken.values()}
-    pairs = [
-        (score, key, item) for key, ranking in ranked.items() for item, score in ranking if score >= threshold
-    ]
+    pairs = [(score, key, item) for key, ranking in ranked.items() for item, score in ranking if score >= threshold]
     order = {key: at for at, key in enumerate(ranked)}
     for score, key, item in sorted(pairs, key=lambda pair: (-pair[0], order[pair[1]], pair[2])):
         if key in taken or item in used:

@@ -60,9 +60,7 @@ def _read(table: Table, chosen: str | None) -> Sheet:
     _add_questions(builder, headers, responses, variants)
     human = numbered_human(headers)
     state = headers.find("state", "status")
-    for index, row, who in builder.candidates(
-        candidate, sentinel=lambda at: _is_average(builder, headers, at)
-    ):
+    for index, row, who in builder.candidates(candidate, sentinel=lambda at: _is_average(builder, headers, at)):
         _note_unfinished(builder, state, index)
         keys = {number: variants[number][index] for number in responses}
         for number, column in sorted(responses.items()):

@@ -88,9 +88,7 @@ class Placing:
             index = self.indexes[row]
             total = self._sum(index) if self.sheet.total_max is None else self._scaled(scored[row])
             if len(scored[row]) < needed[row] or total is None:
-                what = (
-                    "a question has no score" if len(scored[row]) < needed[row] else "a top score is unknown"
-                )
+                what = "a question has no score" if len(scored[row]) < needed[row] else "a top score is unknown"
                 self.log.add("total-left", f"the total was not filled: {what}", row=row, column=column.label)
                 continue
             self.grid.put_number(column, index, total, own=False, replace=self.replace)

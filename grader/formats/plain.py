@@ -74,9 +74,7 @@ def _read_wide(table: Table, chosen: str | None) -> Sheet:
     headers = Headers.of(table.headers)
     builder = SheetBuilder(WIDE.name, table)
     candidate = id_position(headers, table.labels, chosen, _CANDIDATE)
-    loose = loose_marks(headers) | {
-        at for at, name in enumerate(headers.names) if name in ("score", "feedback")
-    }
+    loose = loose_marks(headers) | {at for at, name in enumerate(headers.names) if name in ("score", "feedback")}
     about = {headers.names.index(name) for name in _ABOUT if name in headers.names}
     skip = loose | about | ({candidate} if candidate is not None else set())
     read_wide(builder, headers, skip, _WIDE_STYLE, lambda: builder.candidates(candidate))

@@ -98,8 +98,5 @@ class Export:
         """What did not get through, both ways, as a CSV file of its own."""
         rows: list[list[object]] = [["candidate", "item", "score", "row", "reason"]]
         rows += [[one.candidate, one.item, one.score, None, one.reason] for one in self.unmatched]
-        rows += [
-            [one.candidate, one.item_key, None, one.row, "no result for this response"]
-            for one in self.unmarked
-        ]
+        rows += [[one.candidate, one.item_key, None, one.row, "no result for this response"] for one in self.unmarked]
         return write_csv(rows)

@@ -18,9 +18,7 @@ ASSIGNMENT = re.compile(r"(.+) \((\d+)\)", re.DOTALL | re.ASCII)
 POINTS_POSSIBLE = "    Points Possible"
 ID_COLUMNS = ("id", "sis user id", "sis login id", "integration id")
 TEST_STUDENT = "student, test"
-_TOTALS = tuple(
-    f"{when} {what}" for when in ("current", "final", "override") for what in ("score", "grade", "points")
-)
+_TOTALS = tuple(f"{when} {what}" for when in ("current", "final", "override") for what in ("score", "grade", "points"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +98,7 @@ class Roster:
             for one, rows in found.items()
             if len(rows) > 1 or any(len(claims[row]) > 1 for row in rows)
         }
-        matched = {
-            one: next(iter(rows.values())) for one, rows in found.items() if rows and one not in ambiguous
-        }
+        matched = {one: next(iter(rows.values())) for one, rows in found.items() if rows and one not in ambiguous}
         return RosterMatch(
             matched=matched,
             ambiguous=ambiguous,
@@ -135,10 +131,7 @@ def read_roster(table: Table) -> Roster:
     names = table.texts(student) if student is not None else [""] * len(table.rows)
     first = headers.find("firstname")
     if first is not None:
-        names = [
-            f"{last}, {given}" if given else last
-            for last, given in zip(names, table.texts(first), strict=True)
-        ]
+        names = [f"{last}, {given}" if given else last for last, given in zip(names, table.texts(first), strict=True)]
     log = NoteLog()
     people: list[Person] = []
     points_row = None

@@ -68,9 +68,7 @@ class Table:
         return [str(cell) for cell in self.frame.iloc[:, position]]
 
 
-def read_table(
-    source: Path | bytes, *, name: str, limits: Limits = DEFAULT_LIMITS, sheet: str | None = None
-) -> Table:
+def read_table(source: Path | bytes, *, name: str, limits: Limits = DEFAULT_LIMITS, sheet: str | None = None) -> Table:
     """Read a table file; the kind is told from the content, never from the name.
 
     Args:
@@ -132,14 +130,10 @@ class _Builder:
         """The table; its first filled row is the header."""
         filled = [(number, row) for number, row in typed if any(value_text(cell).strip() for cell in row)]
         if not filled:
-            raise InputError(
-                f"{self.name}: no filled cell; allowed: a header row and at least one row below it"
-            )
+            raise InputError(f"{self.name}: no filled cell; allowed: a header row and at least one row below it")
         header_row, body = filled[0][0], filled[1:]
         if not body:
-            raise InputError(
-                f"{self.name}: a header but no rows; allowed: at least one row below row {header_row}"
-            )
+            raise InputError(f"{self.name}: a header but no rows; allowed: at least one row below row {header_row}")
         headers = _trim_header([value_text(cell) for cell in filled[0][1]], body)
         self._check_size(len(headers), len(body))
         labels = _labels(headers, self.log, header_row)
@@ -189,8 +183,7 @@ class _Builder:
         if isinstance(value, float) and abs(value) >= _EXACT_DIGITS:
             self.log.add(
                 "long-number",
-                f"{value!r} is a number of more than 15 digits, which Excel does not keep exactly; format "
-                "ids as text",
+                f"{value!r} is a number of more than 15 digits, which Excel does not keep exactly; format ids as text",
                 row=number,
                 column=column_letter(position),
             )
@@ -228,8 +221,7 @@ def _labels(headers: Sequence[str], log: NoteLog, header_row: int) -> list[str]:
         if count > 1:
             log.add(
                 "duplicate-header",
-                f"the header {shorten(header)} comes again in column {column_letter(position)}; "
-                f"kept as {label!r}",
+                f"the header {shorten(header)} comes again in column {column_letter(position)}; kept as {label!r}",
                 row=header_row,
                 column=label,
             )

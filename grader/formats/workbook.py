@@ -68,18 +68,14 @@ def _sheets(data: bytes) -> tuple[list[str], dict[str, list[list[Value]]]]:
     return [meta.name for meta in tables], grids
 
 
-def _choose(
-    names: list[str], grids: dict[str, list[list[Value]]], name: str, log: NoteLog, sheet: str | None
-) -> str:
+def _choose(names: list[str], grids: dict[str, list[list[Value]]], name: str, log: NoteLog, sheet: str | None) -> str:
     if sheet is not None:
         if sheet not in grids:
             raise InputError(f"{name}: no sheet {sheet!r}; allowed: {', '.join(map(repr, names)) or 'none'}")
         return sheet
     filled = [one for one in names if any(value_text(cell).strip() for row in grids[one] for cell in row)]
     if not filled:
-        raise InputError(
-            f"{name}: every sheet of the Excel file is empty; allowed: a header row and rows below it"
-        )
+        raise InputError(f"{name}: every sheet of the Excel file is empty; allowed: a header row and rows below it")
     if len(filled) > 1:
         others = ", ".join(map(repr, filled[1:]))
         log.add("other-sheets", f"only the sheet {filled[0]!r} was read; not read: {others}")
@@ -99,9 +95,7 @@ def read_parquet(data: bytes, name: str, limits: Limits) -> list[TypedRow]:
         _check_parquet(file.metadata, name, limits)
         for field in file.schema_arrow:
             if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
-                raise InputError(
-                    f"{name}: column {field.name!r} holds {field.type}; allowed: text, numbers, dates"
-                )
+                raise InputError(f"{name}: column {field.name!r} holds {field.type}; allowed: text, numbers, dates")
         rows: list[TypedRow] = [(1, list(file.schema_arrow.names))]
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
             columns = [column.to_pylist() for column in batch.columns]

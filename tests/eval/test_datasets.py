@@ -63,9 +63,7 @@ class TestSchema:
             ("extra", "[]", r"row 1: field 'extra': a JSON object is needed, not list"),
         ],
     )
-    def test_bad_value_names_file_row_and_field(
-        self, tmp_path: Path, column: str, value: object, message: str
-    ) -> None:
+    def test_bad_value_names_file_row_and_field(self, tmp_path: Path, column: str, value: object, message: str) -> None:
         good = {"score": "1", "reference_answers": "text"}.get(column, "{}")
         frame = frame_of([_row(), _row("a2")])
         frame[column] = pd.Series([good, value], dtype="object")
@@ -115,9 +113,7 @@ class TestLoading:
         assert list(loaded.frames) == ["mine"]
         assert loaded.missing == ("yours",)
         assert len(load("mine", tmp_path)) == 1
-        with pytest.raises(
-            InputError, match=r"data set 'yours' is not in .*; name a folder or set GRADER_DATA"
-        ):
+        with pytest.raises(InputError, match=r"data set 'yours' is not in .*; name a folder or set GRADER_DATA"):
             load("yours", tmp_path)
 
     def test_broken_file_is_an_error(self, tmp_path: Path) -> None:

@@ -140,9 +140,7 @@ def test_encoding_is_looked_for_in_every_text() -> None:
             ]
         )
     ).findings
-    assert [(finding.code, finding.severity, finding.count) for finding in found] == [
-        ("encoding", "problem", 4)
-    ]
+    assert [(finding.code, finding.severity, finding.count) for finding in found] == [("encoding", "problem", 4)]
     assert found[0].examples[0] == "answer a1: 'a\\ufffd'"
 
 
@@ -212,9 +210,7 @@ class TestMain:
         assert f"skipped, no labelled answers: {tmp_path / 'list.csv'}" in out
         assert "missing" not in out
 
-    def test_known_sets_that_are_not_there_are_named(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_known_sets_that_are_not_there_are_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         shutil.copy(DATA / "viva_dev.csv", tmp_path)
         assert main_check(tmp_path) == 1
         out = capsys.readouterr().out

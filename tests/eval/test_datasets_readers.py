@@ -75,9 +75,7 @@ class TestSemEval:
         assert frame["label"].isna().all()
         assert frame["score"].tolist() == [1.0, 0.0, 0.0]
         assert extra_field(frame, "label3").tolist() == ["correct", "contradictory", "incorrect"]
-        assert set(extra_field(frame, "score_levels")) == {
-            "0/1 (5-way label missing; partial answers score 0)"
-        }
+        assert set(extra_field(frame, "score_levels")) == {"0/1 (5-way label missing; partial answers score 0)"}
 
     def test_version_with_most_classes_is_kept(self, tmp_path: Path) -> None:
         for name in ("semeval-2way", "semeval-3way", "semeval-5way"):
@@ -122,9 +120,7 @@ class TestSemEval:
     def test_label_of_another_task_in_a_named_folder(self, tmp_path: Path) -> None:
         source = "semeval-3way/sciEntsBank/test-unseen-domains/YY_2.xml"
         _edited(tmp_path, source, 'accuracy="incorrect"', 'accuracy="irrelevant"')
-        with pytest.raises(
-            InputError, match="label 'irrelevant' is unknown; allowed are correct, contradictory"
-        ):
+        with pytest.raises(InputError, match="label 'irrelevant' is unknown; allowed are correct, contradictory"):
             read_semeval(tmp_path)
 
     def test_labels_that_do_not_go_together(self, tmp_path: Path) -> None:
@@ -228,9 +224,7 @@ class TestSaf:
 
 class TestAsapSas:
     def test_quotes_tabs_and_windows_characters(self) -> None:
-        frame = _by_id(
-            read_asap_sas(DATA / "asap_sas" / "train.tsv", prompts={1: "Which facts are missing?"})
-        )
+        frame = _by_id(read_asap_sas(DATA / "asap_sas" / "train.tsv", prompts={1: "Which facts are missing?"}))
         assert frame["answer"].tolist() == [
             'Add the mass of each cup, the "start" mass and the time.',
             'She says "black" soaks up\tmore heat.',
@@ -366,9 +360,7 @@ class TestViva:
             read_viva(_edited(tmp_path, "viva_dev.csv", old, new))
 
 
-@pytest.mark.parametrize(
-    "reader", [read_semeval, read_saf, read_asap_sas, read_viva, read_parquet, read_mohler]
-)
+@pytest.mark.parametrize("reader", [read_semeval, read_saf, read_asap_sas, read_viva, read_parquet, read_mohler])
 def test_absent_path_is_named(tmp_path: Path, reader: Callable[[Path], pd.DataFrame]) -> None:
     with pytest.raises(InputError, match="absent"):
         reader(tmp_path / "absent.xml")

@@ -51,8 +51,8 @@ class TestPage:
     def test_numbers_stand_with_intervals_and_signature(self, results: dict[str, Any]) -> None:
         text = page(results)
         assert f"Marks: `{results['signature']}`." in text
-        assert "| uncalibrated | .550 (.450–.650) |" in text
-        assert "| constant | – |" in text
+        assert "| uncalibrated | 9 | .550 (.450–.650) |" in text
+        assert "| constant | 9 | – |" in text
         assert "Not run: mohler (not in the data folder)." in text
         assert "| leave-out | beetle | UA | r | at least .600 | .550 | **no** |" in text
         assert "| no answer | blank | 4 | 25.0% (0%–50%) |  | 0% | 1% | **no** |" in text

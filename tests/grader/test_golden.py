@@ -62,10 +62,7 @@ def test_the_golden_marks(marked: list[dict[str, str]]) -> None:
     "name",
     [
         "zero-grad",
-        pytest.param(
-            "view-vs-reshape",
-            marks=pytest.mark.xfail(strict=True, reason="a right comparison is taken for the swapped misconception"),
-        ),
+        "view-vs-reshape",
         "leaf-tensor",
     ],
 )

@@ -17,7 +17,7 @@ PARTS = {"encoder": "hash@1", "prior": "2@ab", "words": "0123abcd"}
 def test_fields_and_their_order(tides: Item) -> None:
     line = signature(tides, **PARTS)
     fields = dict(field.split(":", 1) for field in line.split("|"))
-    assert list(fields) == ["grader", "item", "rubric", "enc", "prior", "idf", "cal", "scale"]
+    assert list(fields) == ["grader", "item", "rubric", "enc", "prior", "idf", "judge", "cal", "scale"]
     assert fields["item"] == "tides@1"
     assert fields["rubric"] == tides.content_hash[:8]
     assert fields["scale"] == "0-5/0.5"

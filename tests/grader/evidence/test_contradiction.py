@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader import Grader, Item
-from grader.evidence.contradiction import Contradiction, contradictions, likeness, negations, numbers
+from grader.evidence.contradiction import Contradiction, contradictions, likeness
+from grader.evidence.polarity import negations, numbers
 
 RISE = "The level of the sea rises and falls about twice a day."
 WIND = "A strong wind blowing over the surface heaps everything up at the coast."
