@@ -101,7 +101,7 @@ def few_labels(
         most = max((len(question.draw(0)[0]) for question in questions), default=0)
         sizes = [size for size in plan.sizes if size < most] + ([most] if most else [])
         for learner, learn in (learners or LEARNERS).items():
-            for size in sizes:
+            for size in [0] if learner in LABEL_FREE and sizes else sizes:
                 plan.progress(f"few-labels: {name}, {learner}, {size} labels a question")
                 lines.append(_line(name, learner, learn, size, questions, scale_step(frame), plan))
     return lines
@@ -218,6 +218,8 @@ def _constant(question: Question, known: Rows, test: Rows) -> tuple[Floats, npt.
     return _plain(np.full(len(test), 0.5))
 
 
+#: Learners that no label changes: they stand in the tables once.
+LABEL_FREE = frozenset({"uncalibrated", "constant .5"})
 LEARNERS: Mapping[str, Learner] = {
     "uncalibrated": _uncalibrated,
     "calibrated": _calibrated,

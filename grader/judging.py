@@ -74,15 +74,15 @@ def judge_components(
         for at, element in enumerate(component.elements):
             best = max(rows[name, at], key=lambda row: (float(credit[row]), -row))
             value = 0.0 if (name, at) in wrong else round(float(credit[best]), 4)
-            place = _first_said(found.recall[best])
+            said = int(found.recall[best].argmax())
             evidence = None
             if value >= NOTABLE:
                 words = keywords.get((name, at))
-                evidence = _evidence(index, reading, counted[place], best, float(found.recall[best, place]), words)
+                evidence = _evidence(index, reading, counted[said], best, float(found.recall[best, said]), words)
             elements.append(
                 ElementScore(id=element.id, credit=value, contradicted=(name, at) in wrong, evidence=evidence)
             )
-            places.append(place if value >= NOTABLE else None)
+            places.append(_first_said(found.recall[best]) if value >= NOTABLE else None)
         results.append(_component(name, component, elements, places))
     return results
 
