@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,9 @@ def write(results: Json, folder: Path) -> Path:
     """Writes ``results.json`` into ``folder``; the same numbers give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "results.json"
-    path.write_text(json.dumps(results, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(results, ensure_ascii=False, indent=1, allow_nan=False)
+    text = re.sub(r"\[([-\d.,\snul]+)\]", lambda found: "[" + " ".join(found[1].split()) + "]", text)
+    path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
