@@ -98,13 +98,18 @@ def few_labels(
         plan.progress(f"few-labels: {name}, marks before any label")
         others = {other: training_rows(rows) for other, rows in usable.items() if other != name}
         questions = _questions(frame, fit_prior(others))
-        most = max((len(question.draw(0)[0]) for question in questions), default=0)
-        sizes = [size for size in plan.sizes if size < most] + ([most] if most else [])
+        sizes = _sizes([len(question.draw(0)[0]) for question in questions], plan.sizes)
         for learner, learn in (learners or LEARNERS).items():
+            plan.progress(f"few-labels: {name}, {learner}")
             for size in [0] if learner in LABEL_FREE and sizes else sizes:
-                plan.progress(f"few-labels: {name}, {learner}, {size} labels a question")
                 lines.append(_line(name, learner, learn, size, questions, scale_step(frame), plan))
     return lines
+
+
+def _sizes(labels: list[int], wanted: tuple[int, ...]) -> list[int]:
+    """The sizes for which at least half of the questions have enough labels, and last all labels there are."""
+    kept = [size for size in wanted if sum(count > size for count in labels) * 2 >= max(len(labels), 1)]
+    return [*kept, max(labels)] if labels else []
 
 
 def _questions(frame: pd.DataFrame, system: GraderSystem) -> list[Question]:

@@ -63,7 +63,8 @@ def _part(result: VivaResult, rows: pd.Series, n_boot: int, seed: int) -> dict[s
     wrong = frame[["has_error", "machine_error"]].to_numpy(float) >= 0.5
     own = estimates(_marks(), human, frame["machine"].to_numpy(float))
     own |= estimates({"f1_components": component_f1}, present, ours)
-    own |= estimates({"f1_has_error": hit_f1}, wrong[:, 0], wrong[:, 1])
+    if wrong[:, 0].any():
+        own |= estimates({"f1_has_error": hit_f1}, wrong[:, 0], wrong[:, 1])
     systems = {"uncalibrated": own}
     if "score_2" in frame and frame["score_2"].notna().all():
         systems["second rater"] = estimates(_marks(), human, frame["score_2"].to_numpy(float))
