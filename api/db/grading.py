@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import (
     ForeignKey,
     Index,
+    String,
     Text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -57,15 +58,17 @@ class MarkEvent(Base):
 
 
 class Job(Base):
-    """Grading of an exam, or the dry run of a regrade."""
+    """Grading of an exam, the dry run of a regrade, or work on an item: a fit, a comparison, suggestions."""
 
     __tablename__ = "jobs"
     id: Mapped[str] = id_column()
     org_id: Mapped[str] = org_column()
-    exam_id: Mapped[str] = mapped_column(ForeignKey("exams.id", ondelete="CASCADE"), index=True)
+    exam_id: Mapped[str | None] = mapped_column(ForeignKey("exams.id", ondelete="CASCADE"), index=True)
+    item_id: Mapped[str | None] = mapped_column(String(40), index=True)
     kind: Mapped[str] = mapped_column(default="grade")
     state: Mapped[str] = mapped_column(default="active", index=True)
     params: Mapped[Json] = mapped_column(default=dict)
+    result: Mapped[Json | None]
     error: Mapped[str | None] = mapped_column(Text)
     created_by: Mapped[str]
     created_at: Mapped[float] = mapped_column(default=time.time)
@@ -73,7 +76,11 @@ class Job(Base):
 
 
 class Chunk(Base):
-    """Answers of one item that are graded and stored together, with the lease of the worker on it."""
+    """Answers of one item that are graded and stored together, with the lease of the worker on it.
+
+    ``calibration_id`` is the calibration in force when the job began; ``novelty`` holds how unlike the labelled
+    answers each answer is. ``progress`` counts answers of a chunk that is under way.
+    """
 
     __tablename__ = "chunks"
     __table_args__ = (Index("ix_chunks_job_state", "job_id", "state"),)
@@ -82,8 +89,11 @@ class Chunk(Base):
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     item_id: Mapped[str]
     version: Mapped[int]
+    calibration_id: Mapped[str | None] = mapped_column(String(40))
     answer_ids: Mapped[list[Any]]
     size: Mapped[int]
+    progress: Mapped[int] = mapped_column(default=0)
+    novelty: Mapped[Json | None]
     state: Mapped[str] = mapped_column(default="pending")
     owner: Mapped[str | None]
     lease_until: Mapped[float] = mapped_column(default=0.0)

@@ -8,6 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import event
 
 from api.db.engine import Database
 
@@ -23,6 +24,8 @@ def _config() -> Config:
 def upgrade(database_url: str, revision: str = "head") -> None:
     """Bring the database at ``database_url`` to ``revision``; does nothing if it is there already."""
     database = Database(database_url)
+    if database.is_sqlite:  # a table that is made anew must not take the rows that refer to it along
+        event.listen(database.engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys=OFF"))
     try:
         with database.engine.begin() as connection:
             config = _config()

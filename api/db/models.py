@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from api.db.accounts import ApiKey, Audit, Idempotency, OneTimeLink, Organisation, User, WebSession
 from api.db.base import Base
+from api.db.calibrating import CalibrationRow, Label, LabelUpload, Promotion
 from api.db.content import (
     Answer,
     Candidate,
@@ -24,6 +25,7 @@ __all__ = [
     "Appeal",
     "Audit",
     "Base",
+    "CalibrationRow",
     "Candidate",
     "CandidateName",
     "Chunk",
@@ -33,10 +35,13 @@ __all__ = [
     "ItemRow",
     "ItemVersion",
     "Job",
+    "Label",
+    "LabelUpload",
     "Mark",
     "MarkEvent",
     "OneTimeLink",
     "Organisation",
+    "Promotion",
     "Proposal",
     "RosterEntry",
     "Upload",
