@@ -242,8 +242,8 @@ class Calibrator:
         )
 
 
-def check_labels(item: Item, responses: Sequence[str], scores: Sequence[float]) -> Array:
-    """Labels as shares of the scale.
+def check_labels(item: Item, responses: Sequence[str], scores: Sequence[float], *, distinct: bool = True) -> Array:
+    """Labels as shares of the scale; with ``distinct`` they must not all be equal.
 
     Raises:
         InputError: See `Calibrator.fit`.
@@ -256,7 +256,7 @@ def check_labels(item: Item, responses: Sequence[str], scores: Sequence[float]) 
             raise InputError(f"row {row + 1}: the score is missing or not a number")
         if not 0 <= value <= item.scale.max:
             raise InputError(f"row {row + 1}: score {value:g} is outside the scale 0 to {item.scale.max:g}")
-    if len(values) and len(set(values.tolist())) == 1:
+    if distinct and len(values) and len(set(values.tolist())) == 1:
         raise InputError(f"all {len(values)} scores are {values[0]:g}: nothing can be learned from equal scores")
     return np.asarray(values / item.scale.max, dtype=np.float64)
 
