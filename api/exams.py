@@ -118,6 +118,16 @@ def candidates_by_external(session: Session, org_id: str, wanted: Iterable[str])
     return {**found, **made}
 
 
+def names(session: Session, exam_id: str) -> dict[str, tuple[str, str | None]]:
+    """Candidate id to outside id and name; callers log that they looked."""
+    query = (
+        select(CandidateName.candidate_id, CandidateName.external_id, CandidateName.name)
+        .join(RosterEntry, RosterEntry.candidate_id == CandidateName.candidate_id)
+        .where(RosterEntry.exam_id == exam_id)
+    )
+    return {row.candidate_id: (row.external_id, row.name) for row in session.execute(query)}
+
+
 def enrol(session: Session, exam: Exam, candidate_ids: Iterable[str]) -> int:
     """Put candidates on the exam's roster; returns how many were not on it."""
     known = set(session.scalars(select(RosterEntry.candidate_id).where(RosterEntry.exam_id == exam.id)))

@@ -1,7 +1,8 @@
-"""Exports: a long table of all marks, and results written back into an uploaded table."""
+"""Exports: a long table of all marks, results written back into an uploaded table, a filled Canvas gradebook."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import select
@@ -12,9 +13,31 @@ from api.db.models import Answer, CandidateName, Exam, Mark, Upload
 from api.problems import Problem, from_library
 from api.settings import Settings
 from grader.errors import InputError
+from grader.formats.canvas import GRADEBOOK
 from grader.formats.export import Export, Result, write_back, write_long
+from grader.formats.gradebook import GradeColumn, write_gradebook
+from grader.formats.roster import read_roster
+from grader.formats.sheet import Sheet
 
 Format = Literal["csv", "xlsx"]
+Columns = Literal["total", "items"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How marks are to be written into a table.
+
+    Attributes:
+        overwrite: Also replace marks of others.
+        totals: Also fill the total of a row where the layout has one.
+        columns: For a gradebook: one column with the weighted total, or one column an item.
+        title: For a gradebook: title of the assignment; the exam's by default.
+    """
+
+    overwrite: bool = False
+    totals: bool = False
+    columns: Columns = "total"
+    title: str | None = None
 
 
 def rows(session: Session, exam: Exam, upload: Upload | None = None) -> list[Result]:
@@ -71,24 +94,57 @@ def long(session: Session, exam: Exam, format: Format, decimal: Literal[".", ","
         raise from_library(error, "invalid-table") from None
 
 
-def back(session: Session, settings: Settings, exam: Exam, upload: Upload, *, overwrite: bool, full: bool) -> Export:
-    """The uploaded table with the marks in its layout's own columns.
+def back(session: Session, settings: Settings, exam: Exam, upload: Upload, wish: Wish) -> Export:
+    """The uploaded table with the marks in its layout's own columns; a gradebook gets the exam's candidates' marks.
 
     Raises:
-        Problem: The upload was not applied yet, or its file was removed with a candidate's data.
+        Problem: The upload was not applied yet (a gradebook needs no applying), its file was removed with a
+            candidate's data, or a mark does not fit into the table.
     """
-    if upload.mapping is None:
+    if upload.mapping is None and upload.layout != GRADEBOOK.name:
         raise Problem("wrong-state", "this table was not applied yet, so it is not known which question is which item")
     if not upload.content:
         raise Problem("wrong-state", "the file was removed together with a candidate's data; use the long table")
     sheet = uploads.read(settings, upload)
     try:
+        if upload.mapping is None:
+            return _gradebook(session, exam, sheet, wish)
         return write_back(
             sheet,
             rows(session, exam, upload),
             mapping=upload.mapping,
-            replace="all" if overwrite else "zero",
-            fill_totals=full,
+            replace="all" if wish.overwrite else "zero",
+            fill_totals=wish.totals,
         )
     except InputError as error:
         raise from_library(error, "invalid-table") from None
+
+
+def _gradebook(session: Session, exam: Exam, sheet: Sheet, wish: Wish) -> Export:
+    title = wish.title or exam.title
+    columns = _item_columns(session, exam, title) if wish.columns == "items" else [_total_column(session, exam, title)]
+    replace = "all" if wish.overwrite else "empty"
+    return write_gradebook(read_roster(sheet.table), columns, replace=replace, format=_kind(sheet))
+
+
+def _kind(sheet: Sheet) -> Format:
+    return "xlsx" if sheet.table.kind == "xlsx" else "csv"
+
+
+def _total_column(session: Session, exam: Exam, title: str) -> GradeColumn:
+    """Weighted points; who answered nothing, or lacks a mark, gets none."""
+    found = results.totals(session, exam)
+    known = exams.names(session, exam.id)
+    points: dict[str, float | None] = {}
+    for one in found:
+        name = known[one.candidate][0] if one.candidate in known else one.candidate
+        points[name] = one.points if one.cells and not one.pending else None
+    return GradeColumn(title, sum(slot.weight for slot in exams.slots(session, exam.id)), points)
+
+
+def _item_columns(session: Session, exam: Exam, title: str) -> list[GradeColumn]:
+    slots = exams.slots(session, exam.id)
+    scores: dict[str, dict[str, float | None]] = {slot.slug: {} for slot in slots}
+    for one in rows(session, exam):
+        scores[one.item][one.candidate] = one.score
+    return [GradeColumn(f"{title}: {slot.slug}", slot.item.scale.max, scores[slot.slug]) for slot in slots]

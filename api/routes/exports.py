@@ -33,8 +33,15 @@ class BackReport(View):
     unchanged: int
     kept: list[str] = Field(description="Cells with a mark of others that stay.")
     unmatched: list[dict[str, str]] = Field(description="Marks without a place in the table, with the reason.")
-    unmarked: list[dict[str, str]] = Field(description="Answers of the table without a mark.")
+    unmarked: list[dict[str, str]] = Field(description="Answers, or people of a gradebook, without a mark.")
     notes: list[str]
+
+
+Overwrite = Annotated[bool, Query(description="Also replace marks of others in the table.")]
+Columns = Annotated[exports.Columns, Query(description="Of a gradebook: one column of totals, or one an item.")]
+Title = Annotated[
+    str | None, Query(min_length=1, max_length=200, description="Of a gradebook: the assignment; by default the exam.")
+]
 
 
 def _file(data: bytes, kind: str, name: str) -> Response:
@@ -64,28 +71,40 @@ def export_back(
     upload_id: Id,
     sender: Staff,
     svc: Svc,
-    overwrite: Annotated[bool, Query(description="Also replace marks of others in the table.")] = False,
+    overwrite: Overwrite = False,
     totals: Annotated[bool, Query(description="Also fill the total of a row where the layout has one.")] = False,
+    columns: Columns = "total",
+    title: Title = None,
 ) -> Response:
-    """The table that was sent, in its layout, with the marks in it; the export is logged."""
+    """The table that was sent, in its layout, with the marks in it; the export is logged.
+
+    A Canvas gradebook needs no applying: it gets the marks of all candidates of the exam whose ids it holds.
+    """
+    wish = exports.Wish(overwrite, totals, columns, title)
     with svc.db.write() as session:
         exam = own_exam(session, exam_id, sender)
         upload = own_upload(session, exam_id, upload_id, sender)
         audit(session, sender, "export", exam_id)
-        done = exports.back(session, svc.settings, exam, upload, overwrite=overwrite, full=totals)
+        done = exports.back(session, svc.settings, exam, upload, wish)
     return _file(done.data, done.format, f"marked-{upload_id}")
 
 
 @router.get("/exams/{exam_id}/uploads/{upload_id}/export/report", response_model=BackReport)
 def report_back(
-    exam_id: Id, upload_id: Id, sender: Staff, svc: Svc, overwrite: Annotated[bool, Query()] = False
+    exam_id: Id,
+    upload_id: Id,
+    sender: Staff,
+    svc: Svc,
+    overwrite: Overwrite = False,
+    columns: Columns = "total",
+    title: Title = None,
 ) -> Response:
     """What the export would write, keep and not find a place for."""
     with svc.db.write() as session:
         exam = own_exam(session, exam_id, sender)
         upload = own_upload(session, exam_id, upload_id, sender)
         audit(session, sender, "export", exam_id)
-        done = exports.back(session, svc.settings, exam, upload, overwrite=overwrite, full=False)
+        done = exports.back(session, svc.settings, exam, upload, exports.Wish(overwrite, False, columns, title))
     return reply(
         BackReport(
             updated=done.updated,

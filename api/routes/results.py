@@ -14,7 +14,6 @@ from api import exams, results, similar, statistics
 from api.db.models import Answer, Exam, Mark
 from api.deps import Staff, Svc, audit, decode_cursor, encode_cursor, reply
 from api.routes.exams import own_exam
-from api.routes.roster import exam_names
 from api.schemas import Cursor, Id, Limit, Page, SlugPath, View
 
 router = APIRouter(tags=["results"])
@@ -104,7 +103,7 @@ def by_candidate(
         exam = own_exam(session, exam_id, sender)
         if reveal:
             audit(session, sender, "reveal", exam_id)
-        names = exam_names(session, exam_id) if reveal else {}
+        names = exams.names(session, exam_id) if reveal else {}
         slots = exams.slots(session, exam_id)
         found = [one for one in results.totals(session, exam) if not start or one.candidate > start[0]]
     data = [_total_view(one, slots, names) for one in found[:limit]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -89,12 +90,7 @@ def add_answers(exam_id: Id, body: NewAnswers, sender: Staff, unit: Unit) -> Res
     def action(session: Session) -> SavedView:
         exam = own_exam(session, exam_id, sender, lock=True)
         by_slug = {slot.slug: slot.item_id for slot in exams.slots(session, exam.id)}
-        pairs = [(one.candidate, one.item) for one in body.answers]
-        errors = [
-            (f"answers.{at}", "the candidate answers this item twice" if one.item in by_slug else "no such item")
-            for at, one in enumerate(body.answers)
-            if one.item not in by_slug or (one.candidate, one.item) in pairs[:at]
-        ]
+        errors = _unfit(body.answers, by_slug)
         if errors:
             raise Problem("invalid", f"{len(errors)} answers are not acceptable; nothing was stored", errors[:100])
         ids = exams.candidates_by_external(session, sender.org_id, [one.candidate for one in body.answers])
@@ -104,6 +100,18 @@ def add_answers(exam_id: Id, body: NewAnswers, sender: Staff, unit: Unit) -> Res
         return SavedView(added=saved.added, replaced=saved.replaced, unchanged=saved.unchanged, kept=saved.kept)
 
     return unit.run(action, 201)
+
+
+def _unfit(answers: Sequence[NewAnswer], known: Container[str]) -> list[tuple[str, str]]:
+    seen: set[tuple[str, str]] = set()
+    errors = []
+    for at, one in enumerate(answers):
+        if one.item not in known:
+            errors.append((f"answers.{at}", "no such item"))
+        elif (one.candidate, one.item) in seen:
+            errors.append((f"answers.{at}", "the candidate answers this item twice"))
+        seen.add((one.candidate, one.item))
+    return errors
 
 
 @router.get("/exams/{exam_id}/roster", response_model=Page[RosterLine])
@@ -123,7 +131,7 @@ def get_roster(
         numbers: dict[str, int] = {}
         for one in session.scalars(select(Answer.candidate_id).where(Answer.exam_id == exam_id)):
             numbers[one] = numbers.get(one, 0) + 1
-        names = exam_names(session, exam_id) if reveal else {}
+        names = exams.names(session, exam_id) if reveal else {}
     data = [
         RosterLine(
             candidate=one.candidate_id,
@@ -135,16 +143,6 @@ def get_roster(
         for one in entries
     ]
     return reply(Page[RosterLine](data=data))
-
-
-def exam_names(session: Session, exam_id: str) -> dict[str, tuple[str, str | None]]:
-    """Candidate id to outside id and name; callers log that they looked."""
-    query = (
-        select(CandidateName.candidate_id, CandidateName.external_id, CandidateName.name)
-        .join(RosterEntry, RosterEntry.candidate_id == CandidateName.candidate_id)
-        .where(RosterEntry.exam_id == exam_id)
-    )
-    return {row.candidate_id: (row.external_id, row.name) for row in session.execute(query)}
 
 
 @router.post("/exams/{exam_id}/roster", status_code=201, response_model=Enrolled)

@@ -11,6 +11,7 @@ from grader.formats.headers import Headers, flat
 from grader.formats.numeric import Decimal
 from grader.formats.results import Export, Result, Unmatched
 from grader.formats.roster import ASSIGNMENT, ID_COLUMNS, POINTS_POSSIBLE, Roster, RosterMatch, is_total
+from grader.formats.sheet import Cell
 from grader.formats.workbook import value_text
 from grader.formats.writers import Format
 
@@ -52,7 +53,8 @@ def write_gradebook(
     """The gradebook again with the scores of our candidates; only ids decide who is who.
 
     Every row and header stays: Points Possible (added when missing, because Canvas needs it), the test
-    student, totals. ``EX`` and ``N/A`` are never replaced. People without a score keep an empty cell.
+    student, totals. ``EX`` and ``N/A`` are never replaced. People without a score keep an empty cell; they
+    are listed as unmarked, under their first id.
 
     Args:
         roster: The gradebook as exported by Canvas, or at least Student, SIS Login ID and Section.
@@ -71,10 +73,12 @@ def write_gradebook(
     updated = unchanged = 0
     points: dict[str, float] = {}
     unmatched: list[Unmatched] = []
+    unmarked: list[Cell] = []
     for wanted in columns:
         match = roster.match(wanted.scores)
         unmatched += _unmatched(wanted, match)
         column, is_new = _column(grid, roster, wanted.title)
+        unmarked += _unmarked(wanted, column.label, roster, match)
         points[column.label] = float(wanted.points_possible)
         if is_new and roster.points_row is not None:
             column.cells[roster.points_row] = float(wanted.points_possible)
@@ -83,7 +87,9 @@ def write_gradebook(
             updated += changed
             unchanged += not changed
     data = _to_bytes(grid, roster, points, decimal or roster.table.decimal)
-    return Export(data, format, updated, unchanged, grid.log.notes(), tuple(unmatched), notes=roster.problems)
+    return Export(
+        data, format, updated, unchanged, grid.log.notes(), tuple(unmatched), tuple(unmarked), roster.problems
+    )
 
 
 def _unmatched(wanted: GradeColumn, match: RosterMatch) -> list[Unmatched]:
@@ -91,6 +97,11 @@ def _unmatched(wanted: GradeColumn, match: RosterMatch) -> list[Unmatched]:
     rows = {one: ", ".join(map(str, found)) for one, found in match.ambiguous.items()}
     missing += [(one, f"not clear which person this is (row {found})") for one, found in rows.items()]
     return [Unmatched(one, wanted.title, reason, wanted.scores[one]) for one, reason in missing]
+
+
+def _unmarked(wanted: GradeColumn, label: str, roster: Roster, match: RosterMatch) -> list[Cell]:
+    scored = {person.row for one, person in match.matched.items() if wanted.scores[one] is not None}
+    return [Cell(one.ids[0], label, "", one.row, label) for one in roster.people if one.row not in scored]
 
 
 def _column(grid: Grid, roster: Roster, title: str) -> tuple[Column, bool]:

@@ -61,7 +61,7 @@ def make_content(slug: str = "caching", **changes: Any) -> dict[str, Any]:
     return {**base, **changes}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def content() -> Callable[..., dict[str, Any]]:
     return make_content
 

@@ -83,6 +83,7 @@ def test_new_column_stands_before_the_totals_and_everything_else_stays():
     assert after.frame["Notes"].tolist()[3] == '\'=HYPERLINK("x")'
     assert [(one.candidate, one.reason) for one in export.unmatched] == [("nobody", "not in the gradebook")]
     assert (export.updated, export.unchanged) == (1, 1)
+    assert [(one.candidate, one.row) for one in export.unmarked] == [("102", 5), ("103", 6)]
     assert export.data.startswith(b"\xef\xbb\xbf")
 
 
