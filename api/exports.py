@@ -101,13 +101,14 @@ def back(session: Session, settings: Settings, exam: Exam, upload: Upload, wish:
         Problem: The upload was not applied yet (a gradebook needs no applying), its file was removed with a
             candidate's data, or a mark does not fit into the table.
     """
-    if upload.mapping is None and upload.layout != GRADEBOOK.name:
+    is_gradebook = upload.layout == GRADEBOOK.name
+    if upload.mapping is None and not is_gradebook:
         raise Problem("wrong-state", "this table was not applied yet, so it is not known which question is which item")
     if not upload.content:
         raise Problem("wrong-state", "the file was removed together with a candidate's data; use the long table")
     sheet = uploads.read(settings, upload)
     try:
-        if upload.mapping is None:
+        if is_gradebook:
             return _gradebook(session, exam, sheet, wish)
         return write_back(
             sheet,
@@ -123,12 +124,12 @@ def back(session: Session, settings: Settings, exam: Exam, upload: Upload, wish:
 def _gradebook(session: Session, exam: Exam, sheet: Sheet, wish: Wish) -> Export:
     title = wish.title or exam.title
     columns = _item_columns(session, exam, title) if wish.columns == "items" else [_total_column(session, exam, title)]
-    replace = "all" if wish.overwrite else "empty"
-    return write_gradebook(read_roster(sheet.table), columns, replace=replace, format=_kind(sheet))
-
-
-def _kind(sheet: Sheet) -> Format:
-    return "xlsx" if sheet.table.kind == "xlsx" else "csv"
+    return write_gradebook(
+        read_roster(sheet.table),
+        columns,
+        replace="all" if wish.overwrite else "empty",
+        format="xlsx" if sheet.table.kind == "xlsx" else "csv",
+    )
 
 
 def _total_column(session: Session, exam: Exam, title: str) -> GradeColumn:

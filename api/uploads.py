@@ -13,6 +13,7 @@ from api.db.models import CandidateName, Exam, Upload
 from api.problems import Problem, from_library
 from api.settings import Settings
 from grader.errors import InputError
+from grader.formats.canvas import GRADEBOOK
 from grader.formats.layouts import read_sheet
 from grader.formats.limits import Limits
 from grader.formats.mapping import mapped_cells, propose_mapping
@@ -119,8 +120,10 @@ def apply(
         actor: Who does it.
 
     Raises:
-        Problem: The mapping does not fit, or a candidate answers twice.
+        Problem: The table holds no answers, the mapping does not fit, or a candidate answers twice.
     """
+    if sheet.layout == GRADEBOOK.name:
+        raise Problem("wrong-state", "a gradebook holds no answers; allowed: its export, which fills in the marks")
     by_slug = {slot.slug: slot.item_id for slot in exams.slots(session, exam.id)}
     unknown = sorted(set(mapping.values()) - set(by_slug))
     if unknown:

@@ -205,6 +205,13 @@ def test_gradebook_with_a_column_for_each_item(school):
     }
 
 
+def test_gradebook_has_nothing_to_apply(school):
+    exam, path = gradebook(school)
+    answer = school.client.post(f"/v1{path}/apply", json={"mapping": {"5002": "item-one"}}, headers=school.teacher)
+    assert (answer.status_code, answer.json()["code"]) == (409, "wrong-state")
+    assert school.call("GET", f"/exams/{exam['id']}")["answers"] == 4
+
+
 def test_who_has_no_mark_yet_gets_no_points(school):
     exam = school.exam(ITEMS[:2], title="New")
     school.answer(exam["id"], {"tavi": {"item-one": "It keeps results."}})

@@ -16,6 +16,7 @@ from api.routes.candidates import print_feedback
 from api.schemas import Id
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.teach import exam_of
+from grader.formats.canvas import GRADEBOOK
 
 router = APIRouter(route_class=PageRoute, prefix="/teach/exams/{exam_id}")
 
@@ -42,7 +43,9 @@ def send(ctx: Teacher, exam_id: Id) -> Response:
     made = ctx.call(
         upload_routes.upload_table, exam_id, upload, ctx.me, ctx.svc, ctx.unit(), layout=None, candidate_column=column
     )
-    return ctx.go(f"/teach/exams/{exam_id}/uploads/{made['id']}")
+    # A gradebook has no questions to map: it only waits for marks.
+    rest = "/report" if made["preview"]["layout"] == GRADEBOOK.name else ""
+    return ctx.go(f"/teach/exams/{exam_id}/uploads/{made['id']}{rest}")
 
 
 @router.get("/uploads/{upload_id}")
@@ -80,8 +83,8 @@ def results(
 ) -> Response:
     """Marks by candidate, and exports."""
     found = ctx.call(result_routes.by_candidate, exam_id, ctx.me, ctx.svc, cursor=cursor, limit=100, reveal=reveal)
-    applied = [one for one in _uploads(ctx, exam_id) if one["applied_at"]]
-    data = {"rows": found["data"], "next": found["next"], "reveal": reveal, "uploads": applied}
+    ready = [one for one in _uploads(ctx, exam_id) if one["applied_at"] or one["layout"] == GRADEBOOK.name]
+    data = {"rows": found["data"], "next": found["next"], "reveal": reveal, "uploads": ready}
     return ctx.page("teach_results.html", exam=exam_of(ctx, exam_id), tab="results", **data)
 
 
