@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent
 
 from grader.errors import InputError, Problem, RubricError, UnknownItemError
 from grader.rubric import Item, Location
+from grader.yamlfile import check_size, field_problem, found_problems, parse_yaml, place
 
-MAX_FILE_BYTES = 1_000_000
-_MAX_DEPTH = 30
-_MAX_VALUES = 20_000
+#: The manifest of a pack; every other YAML file in a pack's folder is an item.
+MANIFEST = "pack.yaml"
 
 
 class Bank(Mapping[str, Item]):
@@ -69,8 +66,24 @@ def default_rubrics() -> Path:
     return beside if beside.is_dir() else Path(__file__).resolve().parent / "_rubrics"
 
 
+def installed_packs() -> Path:
+    """The folder that packs are installed in: ``GRADER_PACKS``, else ``grader/packs`` among the user's data files."""
+    chosen = os.environ.get("GRADER_PACKS")
+    if chosen:
+        return Path(chosen)
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "grader" / "packs"
+
+
+def default_places() -> list[Path]:
+    """Where items are looked for when no place is named: what ships, then what was installed."""
+    installed = installed_packs()
+    has_items = installed.is_dir() and any(installed.glob("[!.]*/*.yaml"))
+    return [default_rubrics(), *([installed] if has_items else [])]
+
+
 def load_bank(*paths: str | os.PathLike[str]) -> Bank:
-    """All items of the given files and folders (searched recursively), by default the bank that ships.
+    """All items of the given files and folders (searched recursively), by default what ships and what is installed.
 
     Raises:
         RubricError: Any file has a problem; all problems of all files are listed.
@@ -79,7 +92,7 @@ def load_bank(*paths: str | os.PathLike[str]) -> Bank:
     items: list[Item] = []
     problems: list[Problem] = []
     origin: dict[str, Path] = {}
-    for path in rubric_files([Path(path) for path in paths] or [default_rubrics()]):
+    for path in rubric_files([Path(path) for path in paths] or default_places()):
         try:
             item = load_item(path)
         except RubricError as error:
@@ -110,11 +123,15 @@ def rubric_files(paths: Iterable[Path]) -> Iterator[Path]:
             found = sorted(found for suffix in ("*.yaml", "*.yml") for found in path.rglob(suffix))
             if not found:
                 raise InputError(f"{path}: no .yaml files in this folder")
-            yield from (file for file in found if file.name != "pack.yaml")
+            yield from (file for file in found if file.name != MANIFEST and not _hidden(file.relative_to(path)))
         elif path.is_file():
             yield path
         else:
             raise InputError(f"{path}: no such file or folder")
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def load_item(path: str | os.PathLike[str]) -> Item:
@@ -127,11 +144,14 @@ def load_item(path: str | os.PathLike[str]) -> Item:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
-    size = path.stat().st_size
-    if size > MAX_FILE_BYTES:
-        message = f"file has {size:,} bytes, at most {MAX_FILE_BYTES:,} are allowed"
-        raise RubricError([Problem("file-size", message, str(path), 0, "")])
-    return parse_item(path.read_bytes(), name=str(path))
+    check_size(path.stat().st_size, str(path))
+    return _parsed(path.read_bytes(), str(path))
+
+
+@lru_cache(maxsize=512)
+def _parsed(content: bytes, name: str) -> Item:
+    """Reading YAML takes a tenth of a second a file; items are frozen and may be shared."""
+    return parse_item(content, name=name)
 
 
 def parse_item(content: str | bytes, *, name: str = "<string>") -> Item:
@@ -144,24 +164,24 @@ def parse_item(content: str | bytes, *, name: str = "<string>") -> Item:
 
 
 def parse_rubric(content: str | bytes, *, name: str = "<string>") -> tuple[Item, Any]:
-    """The item written in ``content`` (YAML) and the round-trip data it came from, for `line_of`.
+    """The item written in ``content`` (YAML) and the round-trip data it came from, for `yamlfile.line_of`.
 
     Raises:
         RubricError: The text is not acceptable; every problem has its line and field.
     """
-    data = _parse_yaml(content, name)
+    data = parse_yaml(content, name)
     found: list[tuple[Location, str]] = []
     try:
         item = Item.model_validate(data, context={"problems": found})
     except ValidationError as error:
         details = error.errors(include_url=False)
-        found = [(_place(d["loc"]), _wording(d["type"], d["msg"], d["input"])) for d in details]
+        found = found_problems(details)
         found += _further_problems(data, details)
     if found:
         by_place: dict[Location, str] = {}
         for where, what in found:
             by_place.setdefault(where, what)
-        raise RubricError([_problem(data, name, where, what) for where, what in by_place.items()])
+        raise RubricError([field_problem(data, name, where, what) for where, what in by_place.items()])
     return item, data
 
 
@@ -169,7 +189,7 @@ def _further_problems(data: Any, details: Sequence[Mapping[str, Any]]) -> list[t
     """Contradictions between fields that show when the fields that failed are left out or filled in."""
     rest = _plain(data)
     for count, detail in enumerate(details):
-        *parents, last = _place(detail["loc"])
+        *parents, last = place(detail["loc"])
         node = rest
         try:
             for part in parents:
@@ -194,85 +214,3 @@ def _plain(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {key: _plain(value) for key, value in data.items()}
     return [_plain(value) for value in data] if isinstance(data, list) else data
-
-
-def _parse_yaml(content: str | bytes, name: str) -> Any:
-    if isinstance(content, bytes):
-        raw = content
-        try:
-            content = raw.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = raw[: error.start].count(b"\n") + 1
-            raise RubricError([Problem("encoding", "file is not UTF-8", name, line, "")]) from None
-    try:
-        _refuse_bombs(content, name)
-        data = YAML(typ="rt").load(content)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        what = (error.problem or "not valid YAML").strip()
-        if "\\t" in what:
-            what = "tabs are not allowed for indentation, use blanks"
-        raise RubricError([Problem("yaml", what, name, line, "")]) from None
-    except RubricError:
-        raise
-    except (YAMLError, ValueError, RecursionError) as error:
-        at = getattr(error, "position", None)
-        line = content[:at].count("\n") + 1 if isinstance(at, int) else 0
-        what = str(error).partition("\n")[0]
-        raise RubricError([Problem("yaml", f"not valid YAML: {what}", name, line, "")]) from None
-    if not isinstance(data, Mapping):
-        raise RubricError([Problem("yaml", "a rubric file holds one mapping of fields", name, 1, "")])
-    return data
-
-
-def _refuse_bombs(content: str, name: str) -> None:
-    """Aliases, very deep nesting and very many values have no use in a rubric and can exhaust memory or time."""
-    depth = 0
-    for count, event in enumerate(YAML(typ="rt").parse(io.StringIO(content))):
-        if count > _MAX_VALUES:
-            line = event.start_mark.line + 1
-            raise RubricError([Problem("yaml-size", f"more than {_MAX_VALUES:,} values", name, line, "")])
-        if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
-            line = event.start_mark.line + 1
-            raise RubricError([Problem("yaml-alias", "anchors and aliases are not allowed", name, line, "")])
-        kind = type(event).__name__
-        depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
-        if depth > _MAX_DEPTH:
-            line = event.start_mark.line + 1
-            raise RubricError([Problem("yaml-depth", f"nested deeper than {_MAX_DEPTH} levels", name, line, "")])
-
-
-def _wording(kind: str, message: str, value: Any) -> str:
-    if kind == "extra_forbidden":
-        return "unknown field; see docs/rubric-format.md for the fields that exist"
-    if kind == "missing":
-        return "field is missing"
-    if kind == "literal_error" and message.startswith("Input should be 'any' or 'all'"):
-        message = "Input should be 'any', 'all' or a whole number from 1"
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return f"{message[0].lower()}{message[1:]}, got {shown}"
-
-
-def _place(where: Location) -> Location:
-    """Where a problem is, without the steps that pydantic adds for unions and validators."""
-    added = ("function-", "literal[", "constrained-")
-    return tuple(part for part in where if not (isinstance(part, str) and part.startswith(added)))
-
-
-def _problem(data: Any, name: str, where: Location, what: str) -> Problem:
-    return Problem("field", what, name, line_of(data, where), ".".join(map(str, where)))
-
-
-def line_of(data: Any, where: Iterable[str | int]) -> int:
-    """Line (from 1) of the field at ``where`` in round-trip YAML data, of its nearest parent if absent."""
-    line, node = 1, data
-    for part in where:
-        try:
-            marks: Any = node.lc
-            position = marks.key(part) if isinstance(node, Mapping) else marks.item(part)
-            line, node = position[0] + 1, node[part]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            break
-    return line

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.bank import MAX_FILE_BYTES, default_rubrics, line_of, parse_rubric, rubric_files
+from grader.bank import default_rubrics, parse_rubric, rubric_files
 from grader.errors import Problem, RubricError
 from grader.grading import Grader
 from grader.lint_checks import RULES, Finding, graded_checks, static_checks
 from grader.rubric import Item, Location, Waiver
+from grader.yamlfile import check_size, line_of
 
 #: Codes of the findings that a waiver may accept.
 WAIVABLE = frozenset(code for code, rule in RULES.items() if rule.severity == "warning") - {"unused-waiver"}
@@ -45,10 +46,10 @@ def lint_file(path: Path, grader: Grader | None = None, owners: dict[str, Path] 
         grader: As in `lint`.
         owners: Ids and aliases seen so far with their files, to find the ones used twice; this file's are added.
     """
-    size = path.stat().st_size
-    if size > MAX_FILE_BYTES:
-        message = f"file has {size:,} bytes, at most {MAX_FILE_BYTES:,} are allowed"
-        return [Problem("file-size", message, str(path), 0, "")]
+    try:
+        check_size(path.stat().st_size, str(path))
+    except RubricError as error:
+        return list(error.problems)
     problems, found = _examine(path.read_bytes(), grader, str(path))
     if found is None:
         return problems

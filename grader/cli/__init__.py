@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli import answers, bank, batch, calibrate, quick, service, viva
+from grader.cli import answers, bank, batch, calibrate, packs, quick, service, viva
 from grader.cli.common import GraderGroup, Options
 
 app = typer.Typer(
@@ -50,6 +50,7 @@ def _options(
 
 answers.register(app)
 app.add_typer(bank.app, name="items")
+app.add_typer(packs.app, name="pack")
 viva.register(app)
 quick.register(app)
 batch.register(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,12 +130,27 @@ def lint_items(
     Codes and the waivers that accept a warning are described in docs/rubric-format.md.
     """
     from grader.bank import default_rubrics, rubric_files
+
+    lint_files(ctx, list(rubric_files(paths or [default_rubrics()])), quick=quick, strict=strict, json=json)
+
+
+def lint_files(
+    ctx: typer.Context,
+    files: Sequence[Path],
+    before: Sequence[Problem] = (),
+    *,
+    quick: bool,
+    strict: bool,
+    json: bool,
+) -> None:
+    """Lints ``files`` and reports what is found, after the problems found ``before``; ends with status 1 if bad."""
     from grader.lint import lint_file
 
-    files = list(rubric_files(paths or [default_rubrics()]))
     grader = None if quick else make_grader(ctx)
-    problems: list[Problem] = []
+    problems = list(before)
     owners: dict[str, Path] = {}
+    for problem in () if json else problems:
+        _show_problem(problem)
     for number, path in enumerate(files, 1):
         with busy(f"{number}/{len(files)} {safe(path.name)}"):
             found = lint_file(path, grader, owners)

@@ -154,9 +154,9 @@ def find_item(paths: Sequence[Path] | None, name: str) -> Item:
         UnknownItemError: There is none.
         RubricError: Its file has problems.
     """
-    from grader.bank import default_rubrics, load_item, rubric_files
+    from grader.bank import default_places, load_item, rubric_files
 
-    roots = list(paths or [default_rubrics()])
+    roots = list(paths or default_places())
     for path in rubric_files(roots):
         if path.stem == name:
             item = load_item(path)

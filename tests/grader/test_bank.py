@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader import Bank, InputError, Item, RubricError, UnknownItemError, load_bank, load_item
-from grader.bank import MAX_FILE_BYTES, parse_item
+from grader.bank import parse_item
+from grader.yamlfile import MAX_FILE_BYTES
 
 RUBRIC = """\
 id: tides
@@ -109,9 +110,9 @@ def test_all_problems_are_reported_at_once() -> None:
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
-        ("", 1, "a rubric file holds one mapping"),
-        ("- a\n- b", 1, "a rubric file holds one mapping"),
-        ("just words", 1, "a rubric file holds one mapping"),
+        ("", 1, "the file holds one mapping"),
+        ("- a\n- b", 1, "the file holds one mapping"),
+        ("just words", 1, "the file holds one mapping"),
         ("id: a\n\tprompt: b", 2, "tabs are not allowed"),
         ("id: a\nid: b", 2, "duplicate key"),
         ("id: [a", 1, "expected"),
