@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from api import items, marks
+from api import calibrations, items, marks
 from api.auth import Principal
 from api.db import new_id
 from api.db.models import Answer, Candidate, CandidateName, Chunk, Exam, ExamItem, ItemRow, Job, Mark, RosterEntry
@@ -211,7 +211,7 @@ def start_job(
     kind: str = "grade",
     versions: Mapping[str, int] | None = None,
 ) -> Job:
-    """A job over the exam's answers, cut into chunks of one item each.
+    """A job over the exam's answers, cut into chunks of one item each, with the calibrations in force now.
 
     Args:
         session: A write transaction in which the exam is locked.
@@ -235,10 +235,12 @@ def start_job(
         if versions is not None and slot.item_id not in versions:
             continue
         version = versions[slot.item_id] if versions else slot.version
+        item = items.content_of(session, slot.item_id, version)
+        calibration = calibrations.in_force(session, exam.org_id, item)
         ids = _to_grade(session, exam.id, slot.item_id, everything=kind == "dry_run")
         for start in range(0, len(ids), size):
             part = ids[start : start + size]
-            session.add(_chunk(job, slot.item_id, version, part))
+            session.add(_chunk(job, slot.item_id, version, part, calibration))
             count += 1
     if count == 0:
         job.state, job.finished_at = "done", job.created_at
@@ -246,9 +248,16 @@ def start_job(
     return job
 
 
-def _chunk(job: Job, item_id: str, version: int, ids: list[str]) -> Chunk:
+def _chunk(job: Job, item_id: str, version: int, ids: list[str], calibration_id: str | None) -> Chunk:
     return Chunk(
-        id=new_id(), org_id=job.org_id, job_id=job.id, item_id=item_id, version=version, answer_ids=ids, size=len(ids)
+        id=new_id(),
+        org_id=job.org_id,
+        job_id=job.id,
+        item_id=item_id,
+        version=version,
+        calibration_id=calibration_id,
+        answer_ids=ids,
+        size=len(ids),
     )
 
 

@@ -10,9 +10,11 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import exists, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.db import Database
@@ -54,11 +56,33 @@ def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None
     return None
 
 
-def renew(db: Database, chunk: Chunk, owner: str, lease: float) -> None:
-    """Keep a chunk that takes long."""
+def renew(db: Database, chunk: Chunk, owner: str, lease: float, progress: int | None = None) -> None:
+    """Keep a chunk that takes long, and note how many of its answers are done."""
     query = update(Chunk).where(Chunk.id == chunk.id, Chunk.owner == owner, Chunk.state == "pending")
+    values = {"lease_until": db.now() + lease, **({} if progress is None else {"progress": progress})}
     with db.write() as session:
-        session.execute(query.values(lease_until=db.now() + lease))
+        session.execute(query.values(values).execution_options(synchronize_session=False))
+
+
+@contextmanager
+def kept(db: Database, chunk: Chunk, owner: str, lease: float) -> Iterator[None]:
+    """Renews the lease again and again while the block runs, however long one step of it takes."""
+    over = threading.Event()
+
+    def renewing() -> None:
+        while not over.wait(lease / 3):
+            try:
+                renew(db, chunk, owner, lease)
+            except SQLAlchemyError:
+                continue  # the next turn may succeed; if none does, another worker takes the chunk
+
+    thread = threading.Thread(target=renewing, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def finish(db: Database, chunk: Chunk, owner: str, store: Store) -> bool:

@@ -34,6 +34,7 @@ CODES: Mapping[str, int] = {
     "duplicate": 409,
     "in-use": 409,
     "wrong-state": 409,
+    "other-rubric": 409,
     "item-in-practice": 409,
     "stale-etag": 412,
     "too-large": 413,
@@ -137,9 +138,10 @@ def from_library(error: GraderError, code: str = "invalid") -> Problem:
     return Problem("unavailable", "the scorer is not available; an administrator finds the reason in the log")
 
 
-def _validation(error: RequestValidationError) -> Problem:
-    found = [(".".join(map(str, one["loc"]))[:200], str(one["msg"])[:500]) for one in error.errors()[:100]]
-    return Problem("invalid", f"{len(error.errors())} fields are not acceptable", found)
+def from_fields(errors: Sequence[Mapping[str, Any]], detail: str) -> Problem:
+    """The problem for what pydantic found wrong with fields."""
+    found = [(".".join(map(str, one["loc"]))[:200], str(one["msg"])[:500]) for one in errors[:100]]
+    return Problem("invalid", detail, found)
 
 
 _BY_STATUS = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 413: "too-large", 422: "invalid"}
@@ -160,7 +162,7 @@ def install(app: FastAPI) -> None:
 
     def on_validation(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return _validation(error).response()
+        return from_fields(error.errors(), f"{len(error.errors())} fields are not acceptable").response()
 
     def on_library(_: Request, error: Exception) -> Response:
         assert isinstance(error, GraderError)

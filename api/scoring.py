@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from api.settings import Settings
+from grader.calibration import Calibration
 from grader.rubric import Item
 from grader.score import Score
 
@@ -14,7 +15,9 @@ from grader.score import Score
 class Scorer(Protocol):
     """What the service needs of the library."""
 
-    def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
+    def grade_many(
+        self, item: Item, responses: Sequence[str], *, language: str = "en", calibration: Calibration | None = None
+    ) -> list[Score]:
         """One mark a response, in order."""
         ...
 
@@ -53,12 +56,16 @@ class ScorerBox:
                 self._scorer = self._load()
             return self._scorer
 
-    def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
+    def grade_many(
+        self, item: Item, responses: Sequence[str], *, language: str = "en", calibration: Calibration | None = None
+    ) -> list[Score]:
         """One mark a response, in order; waits while others score."""
         scorer = self.get()
         with self._turns:
-            return scorer.grade_many(item, responses, language=language)
+            return scorer.grade_many(item, responses, language=language, calibration=calibration)
 
-    def grade(self, item: Item, response: str, *, language: str = "en") -> Score:
+    def grade(
+        self, item: Item, response: str, *, language: str = "en", calibration: Calibration | None = None
+    ) -> Score:
         """The mark of one response."""
-        return self.grade_many(item, [response], language=language)[0]
+        return self.grade_many(item, [response], language=language, calibration=calibration)[0]

@@ -1,23 +1,27 @@
-"""Grades chunks: reads answers, calls the scorer, stores marks or proposals."""
+"""Works on chunks: marks answers and stores marks or proposals, or works on a calibration."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import cast
 
 import structlog
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
-from api import items, jobs, marks
+from api import calibrations, items, jobs, marks
+from api.calibration_work import PART, TASKS, Task
 from api.db import Database
-from api.db.models import Answer, Chunk
+from api.db.models import Answer, Chunk, Job
 from api.problems import Problem
 from api.scoring import Scorer, load_scorer
 from api.settings import Settings
+from grader.calibration import Calibration
+from grader.errors import InputError
 from grader.score import Score
 
-_PART = 50
 log = structlog.get_logger("worker")
 
 
@@ -37,29 +41,58 @@ class Worker:
         if chunk is None:
             return False
         try:
-            graded = self._grade(chunk)
+            with jobs.kept(self.db, chunk, self.owner, self.settings.lease_seconds):
+                store = self._work(chunk)
+        except (Problem, InputError) as error:
+            reason = error.detail if isinstance(error, Problem) else str(error)
+            log.error("chunk", chunk=chunk.id, kind=type(error).__name__)
+            jobs.fail(self.db, chunk, self.owner, 0, reason)  # it would fail the same way again
+            return True
         except Exception as error:
             # Messages of unknown errors may quote an answer, so only their kind is kept.
-            reason = error.detail if isinstance(error, Problem) else type(error).__name__
             log.error("chunk", chunk=chunk.id, kind=type(error).__name__)
-            jobs.fail(self.db, chunk, self.owner, limit, reason)
+            jobs.fail(self.db, chunk, self.owner, limit, type(error).__name__)
             return True
-        jobs.finish(self.db, chunk, self.owner, lambda session, row, job: marks.store(session, row, job, graded))
+        jobs.finish(self.db, chunk, self.owner, store)
         return True
 
-    def _grade(self, chunk: Chunk) -> list[tuple[str, int, Score]]:
+    def _work(self, chunk: Chunk) -> jobs.Store:
+        with self.db.read() as session:
+            job = session.get_one(Job, chunk.job_id)
+        if job.kind in TASKS:
+            return TASKS[job.kind](Task(self.db, self.scorer, chunk, job, lambda done: self._tick(chunk, done)))
+        graded, novelty = self._grade(chunk)
+
+        def store(session: Session, row: Chunk, job: Job) -> None:
+            row.novelty = novelty
+            marks.store(session, row, job, graded)
+
+        return store
+
+    def _tick(self, chunk: Chunk, done: int) -> None:
+        jobs.renew(self.db, chunk, self.owner, self.settings.lease_seconds, done)
+
+    def _grade(self, chunk: Chunk) -> tuple[list[tuple[str, int, Score]], dict[str, float] | None]:
+        """Marks, and for a calibrated item how unlike the labelled answers each answer is."""
         with self.db.read() as session:
             item = items.content_of(session, chunk.item_id, chunk.version)
             query = select(Answer.id, Answer.text, Answer.revision).where(Answer.id.in_(chunk.answer_ids))
             answers = [(row.id, row.text, row.revision) for row in session.execute(query.order_by(Answer.id))]
+            calibration = calibrations.opened(session, chunk.calibration_id) if chunk.calibration_id else None
+        watched = calibrations.Watched(calibration) if calibration else None
         graded: list[tuple[str, int, Score]] = []
-        for start in range(0, len(answers), _PART):
-            part = answers[start : start + _PART]
+        for start in range(0, len(answers), PART):
+            part = answers[start : start + PART]
             if start:
-                jobs.renew(self.db, chunk, self.owner, self.settings.lease_seconds)
-            scores = self.scorer.grade_many(item, [text for _, text, _ in part])
+                self._tick(chunk, start)
+            texts = [text for _, text, _ in part]
+            scores = self.scorer.grade_many(item, texts, calibration=cast("Calibration | None", watched))
             graded += [(one, revision, score) for (one, _, revision), score in zip(part, scores, strict=True)]
-        return graded
+        if watched is None:
+            return graded, None
+        ids = [one for one, _, score in graded if score.condition_code != "blank"]
+        by_id = dict(zip([one for one, _, _ in graded], watched.novelty, strict=True))
+        return graded, {one: by_id[one] for one in ids}
 
 
 def run_worker(settings: Settings, stop: threading.Event, scorer: Scorer | None = None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import betabinom
 
 from grader.calibration import Calibration
-from grader.correction import Representation
+from grader.correction import Array, Representation
 from grader.i18n import mark_for_translation as _
 from grader.i18n import translator
 
@@ -72,12 +72,17 @@ def drift(calibration: Calibration, rows: Representation) -> Drift:
         calibration: The calibration in force.
         rows: New answers of the same item, from ``Grader.represent``; blank ones are better left out.
     """
-    known = np.sort(calibration.fitted.left_out.novelty)
-    n, m = len(known), len(rows)
+    novelty: Array = calibration.fitted.predict(rows).novelty if len(rows) else np.empty(0)
+    return drift_of(calibration.fitted.left_out.novelty, novelty)
+
+
+def drift_of(known: Array, novelty: Array) -> Drift:
+    """As `drift`, from the leave-one-out novelties of the labelled answers and the novelties of the new ones."""
+    ordered, novelty = np.round(np.sort(known), 6), np.round(novelty, 6)
+    n, m = len(ordered), len(novelty)
     rank = min(int(np.ceil((1 - _UNUSUAL) * (n + 1))), n)
-    novelty = np.round(calibration.fitted.predict(rows).novelty, 9) if m else np.empty(0)
     order = np.argsort(-novelty, kind="stable")
-    unusual = tuple(int(row) for row in order if novelty[row] > np.round(known[rank - 1], 9))
+    unusual = tuple(int(row) for row in order if novelty[row] > ordered[rank - 1])
     p_value = float(betabinom.sf(len(unusual) - 1, m, n + 1 - rank, rank)) if unusual else 1.0
     return Drift(
         total=m,

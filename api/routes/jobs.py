@@ -29,30 +29,36 @@ class JobView(View):
     """A job and how far it is, in answers."""
 
     id: str
-    exam: str
-    kind: str = Field(examples=["grade", "dry_run"])
+    exam: str | None
+    item: str | None = Field(description="Id of the item, for work on a calibration.")
+    kind: str = Field(examples=["grade", "dry_run", "fit", "compare", "suggest"])
     state: str = Field(examples=["active", "paused", "done", "failed", "cancelled"])
     total: int
     done: int
     failed: int
     error: str | None
+    calibration: str | None = Field(description="Id of the calibration that a fit made, once it is done.")
     created_at: Time
     finished_at: Time | None
 
 
 def job_view(session: Session, job: Job) -> JobView:
     """The job as it is answered."""
-    query = select(Chunk.state, func.sum(Chunk.size)).where(Chunk.job_id == job.id).group_by(Chunk.state)
-    sizes = {state: int(size) for state, size in session.execute(query)}
+    query = select(Chunk.state, func.sum(Chunk.size), func.sum(Chunk.progress)).where(Chunk.job_id == job.id)
+    rows = session.execute(query.group_by(Chunk.state)).all()
+    sizes = {state: int(size) for state, size, _ in rows}
+    under_way = sum(int(progress) for state, _, progress in rows if state == "pending")
     return JobView(
         id=job.id,
         exam=job.exam_id,
+        item=job.params["item"] if job.item_id else None,
         kind=job.kind,
         state=job.state,
         total=sum(sizes.values()),
-        done=sizes.get("done", 0),
+        done=sizes.get("done", 0) + under_way,
         failed=sizes.get("failed", 0),
         error=job.error,
+        calibration=(job.result or {}).get("calibration"),
         created_at=job.created_at,
         finished_at=job.finished_at,
     )

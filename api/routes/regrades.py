@@ -133,10 +133,10 @@ def apply_regrade(job_id: Id, body: ApplyRegrade, sender: Staff, unit: Unit) -> 
 
     def action(session: Session) -> AppliedRegrade:
         job = _own_regrade(session, job_id, sender)
-        own(session, Exam, job.exam_id, sender, "exam", lock=True)
+        exam = own(session, Exam, job.exam_id, sender, "exam", lock=True)
         session.refresh(job, with_for_update=True)
         changed, left = regrades.apply(session, sender, job, body.reason)
-        audit(session, sender, "regrade", job.exam_id)
+        audit(session, sender, "regrade", exam.id)
         return AppliedRegrade(changed=changed, left=left)
 
     return unit.run(action)

@@ -30,7 +30,7 @@ _SCRIPT = textwrap.dedent(
         def __init__(self):
             self.inner = Grader(HashEncoder())
 
-        def grade_many(self, item, responses, *, language="en"):
+        def grade_many(self, item, responses, *, language="en", calibration=None):
             time.sleep(0.02)
             return self.inner.grade_many(item, responses, language=language)
 

@@ -144,7 +144,7 @@ def test_events_stream(service):
 
 
 class Exploding:
-    def grade_many(self, item, responses, *, language="en"):
+    def grade_many(self, item, responses, *, language="en", calibration=None):
         raise RuntimeError("the secret answer text")
 
 
