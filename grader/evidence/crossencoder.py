@@ -2,7 +2,8 @@
 
 It reads both texts at once, so it sees "not", "fewer" and who does what to whom, which two separate vectors cannot
 tell. The weights are six transformer layers and a small head, stored as 8-bit integers with one scale a row and
-turned back into 32-bit floats at load: no arithmetic depends on what else is judged in the same call.
+turned back into 32-bit floats at load: no arithmetic depends on what else is judged in the same call. Functions that
+take tensors are for training, on PyTorch; `CrossEncoder` needs none.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
+from grader.bert import Bert, equal_lengths, load_tokenizer
 from grader.encoder import file_sha256, packaged_model
 from grader.errors import ModelError
 
 if TYPE_CHECKING:
     import torch
-    from transformers import BertModel, PreTrainedTokenizerBase
 
 Floats = NDArray[np.float32]
 
@@ -32,7 +34,6 @@ MAX_TOKENS = 96
 FOLDER = Path(__file__).resolve().parent.parent / "models" / "contradiction"
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
-_BATCH = 64
 _SCALE = ".scale"
 
 
@@ -80,10 +81,10 @@ def quantise(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return stored
 
 
-def dequantise(stored: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def dequantise(stored: Mapping[str, NDArray[Any]]) -> dict[str, Floats]:
     """32-bit floats from what `quantise` made."""
     return {
-        name: value.float() * stored[name + _SCALE][:, None] if name + _SCALE in stored else value.float()
+        name: np.asarray(value, np.float32) * (stored[name + _SCALE][:, None] if name + _SCALE in stored else 1)
         for name, value in stored.items()
         if not name.endswith(_SCALE)
     }
@@ -98,7 +99,7 @@ class CrossEncoder:
         Args:
             folder: Where ``config.json`` and ``model.safetensors`` are.
             tokenizer: Folder of the tokenizer; that of the packaged MiniLM if not given.
-            threads: Threads torch may use in this process.
+            threads: Threads a call may use.
 
         Raises:
             ModelError: A file is missing, altered or unreadable.
@@ -110,13 +111,8 @@ class CrossEncoder:
                 f"{folder / WEIGHTS} has SHA-256 {found[:16]}…, expected {str(config.get('sha256'))[:16]}…: "
                 "the weights were altered; install them again"
             )
-        import torch
-        from transformers import AutoTokenizer
-
-        torch.set_num_threads(threads)
-        self._tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(str(tokenizer or packaged_model()))
-        self._bert, self._head = _restore(folder / WEIGHTS, config)
-        self._limit = int(config["max_tokens"])
+        self._tokenizer = load_tokenizer(tokenizer or packaged_model(), int(config["max_tokens"]))
+        self._bert, self._head = _restore(folder / WEIGHTS, config, threads)
         self.signature = f"contradiction-{config['version']}@{found[:8]}"
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -128,45 +124,33 @@ class CrossEncoder:
         unique = list(dict.fromkeys(pairs))
         if not unique:
             return np.zeros((0, len(CLASSES)), dtype=np.float32)
-        marked = self._tokenizer(
-            [first for first, _ in unique],
-            [second for _, second in unique],
-            truncation="longest_first",
-            max_length=self._limit,
-            return_token_type_ids=True,
-            padding=False,
-        )
+        marked = self._tokenizer.encode_batch(unique)
         rows: dict[tuple[str, str], Floats] = {}
-        for batch in _equal_lengths([len(ids) for ids in marked["input_ids"]]):
-            values = self._forward(
-                [marked["input_ids"][at] for at in batch], [marked["token_type_ids"][at] for at in batch]
-            )
+        for batch in equal_lengths([len(one.ids) for one in marked]):
+            values = self._forward([marked[at].ids for at in batch], [marked[at].type_ids for at in batch])
             rows.update((unique[at], values[row]) for row, at in enumerate(batch))
         return np.stack([rows[pair] for pair in pairs])
 
     def _forward(self, ids: list[list[int]], segments: list[list[int]]) -> Floats:
-        import torch
+        from scipy.special import softmax
 
-        places = torch.tensor(segments)
-        mask = torch.ones_like(places)
-        with torch.inference_mode():
-            hidden = self._bert(
-                input_ids=torch.tensor(ids), token_type_ids=places, attention_mask=mask
-            ).last_hidden_state
-            logits = head(pair_features(hidden, places, mask), self._head)
-            values = torch.softmax(logits.double(), dim=-1).numpy()
-        return np.round(values, 5).astype(np.float32)
+        hidden = self._bert.hidden(ids, segments)
+        logits = _logits(hidden, np.array(segments), self._head)
+        return np.asarray(np.round(softmax(logits.astype(np.float64), axis=-1), 5), dtype=np.float32)
 
 
-def _equal_lengths(lengths: Sequence[int]) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
-    for at, length in enumerate(lengths):
-        groups.setdefault(length, []).append(at)
-    return [
-        groups[length][start : start + _BATCH]
-        for length in sorted(groups)
-        for start in range(0, len(groups[length]), _BATCH)
-    ]
+def _logits(hidden: Floats, segments: NDArray[np.int64], state: Mapping[str, Floats]) -> Floats:
+    """`pair_features` and `head` for pairs without padding."""
+    from scipy.special import ndtr
+
+    second = segments[:, :, None].astype(np.float32)
+    first_mean, second_mean = (
+        (hidden * chosen).sum(axis=1) / np.maximum(chosen.sum(axis=1), 1) for chosen in (1 - second, second)
+    )
+    parts = [hidden[:, 0], first_mean, second_mean, np.abs(first_mean - second_mean), first_mean * second_mean]
+    inner = np.concatenate(parts, axis=-1) @ state["head.inner.weight"].T + state["head.inner.bias"]
+    active = inner * ndtr(inner)
+    return np.asarray(active @ state["head.outer.weight"].T + state["head.outer.bias"], dtype=np.float32)
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -175,6 +159,8 @@ def _config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {folder / CONFIG}: {error}") from error
     missing = [name for name in ("sha256", "bert", "max_tokens", "version") if name not in config]
+    if not missing and "num_attention_heads" not in config["bert"]:
+        missing = ["bert.num_attention_heads"]
     if missing:
         raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}")
     if tuple(config.get("classes", CLASSES)) != CLASSES:
@@ -182,16 +168,8 @@ def _config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
-def _restore(path: Path, config: Mapping[str, Any]) -> tuple[BertModel, dict[str, torch.Tensor]]:
-    from safetensors.torch import load_file
-    from transformers import BertConfig, BertModel
-
+def _restore(path: Path, config: Mapping[str, Any], threads: int) -> tuple[Bert, dict[str, Floats]]:
     state = dequantise(load_file(str(path)))
-    bert = BertModel(BertConfig(**config["bert"]), add_pooling_layer=False)
     inner = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
-    try:
-        bert.load_state_dict(inner, strict=True)
-    except RuntimeError as error:
-        raise ModelError(f"{path} does not fit its configuration: {error}") from error
-    bert.train(False)
+    bert = Bert(inner, heads=int(config["bert"]["num_attention_heads"]), threads=threads)
     return bert, {name: value for name, value in state.items() if name.startswith("head.")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 from grader import Grader, ModelError
 from grader import encoder as module
-from grader.encoder import Encoder, HashEncoder, SentenceTransformerEncoder, _equal_lengths, file_sha256
+from grader.bert import equal_lengths
+from grader.encoder import Encoder, HashEncoder, SentenceTransformerEncoder, file_sha256
 
 TEXTS = ["Gradients add up.", "", "view() never copies; reshape() may.", "Gradients add up.", "?!", "word " * 400]
 
@@ -44,13 +47,13 @@ def test_the_fake_knows_words_and_nothing_else() -> None:
 
 
 def test_texts_of_equal_length_share_a_batch() -> None:
-    assert list(_equal_lengths([3, 5, 3, 5, 3])) == [[0, 2, 4], [1, 3]]
-    assert [len(batch) for batch in _equal_lengths([1] * 130)] == [64, 64, 2]
+    assert list(equal_lengths([3, 5, 3, 5, 3])) == [[0, 2, 4], [1, 3]]
+    assert [len(batch) for batch in equal_lengths([1] * 130)] == [64, 64, 2]
 
 
 def test_the_real_encoder(real_grader: Grader) -> None:
     check_shapes(real_grader.encoder)
-    assert real_grader.encoder.signature == "all-MiniLM-L6-v2@53aa5117"
+    assert real_grader.encoder.signature == "all-MiniLM-L6-v2@53aa5117/onnxruntime"
     right, same_topic, other = (e.pooled for e in real_grader.encoder.encode(
         ["Gradients accumulate.", "The gradients add up over the steps.", "The cat drank milk."]))  # fmt: skip
     assert float(right @ same_topic) > float(right @ other)
@@ -59,9 +62,25 @@ def test_the_real_encoder(real_grader: Grader) -> None:
 def test_a_text_is_encoded_alike_in_any_company(real_grader: Grader) -> None:
     alone = [real_grader.encoder.encode([text])[0] for text in TEXTS]
     crowd = real_grader.encoder.encode([*TEXTS, *(f"Gradient {i} adds up." for i in range(40))])
-    for one, other in zip(alone, crowd, strict=False):
-        np.testing.assert_allclose(one.pooled, other.pooled, atol=2e-6)
-        np.testing.assert_allclose(one.tokens, other.tokens, atol=2e-6)
+    back = real_grader.encoder.encode(TEXTS[::-1])[::-1]
+    for one, other, third in zip(alone, crowd, back, strict=False):
+        assert same(one, other)
+        assert same(one, third)
+
+
+def test_the_default_gives_the_vectors_of_sentence_transformers(real_grader: Grader) -> None:
+    for ours, theirs in zip(real_grader.encoder.encode(TEXTS), SentenceTransformerEncoder().encode(TEXTS), strict=True):
+        np.testing.assert_allclose(ours.pooled, theirs.pooled, atol=2e-6)
+        np.testing.assert_allclose(ours.tokens, theirs.tokens, atol=2e-6)
+        assert np.array_equal(ours.offsets, theirs.offsets)
+
+
+def test_the_default_needs_no_pytorch() -> None:
+    program = (
+        "import sys; from grader import Grader, Item; item = Item.from_reference('Why?', 'Because it is so.', "
+        "max_score=5); Grader().grade(item, 'It is so.'); print('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_altered_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
