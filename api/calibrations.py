@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
@@ -19,6 +20,7 @@ from api.db.models import CalibrationRow, Chunk, Exam, ItemRow, ItemVersion, Job
 from api.problems import Problem, from_library
 from grader.calibration import Calibration, check_labels, load_calibration
 from grader.correction import MIN_LABELS
+from grader.drift import Drift, drift_of
 from grader.errors import InputError
 from grader.referral import Policy
 from grader.rubric import Item
@@ -253,6 +255,23 @@ def version_of(session: Session, row: ItemRow, rubric: str) -> int | None:
     """The newest version of an item with this content, ``None`` if it has none."""
     query = select(ItemVersion.version).where(ItemVersion.item_id == row.id, ItemVersion.content_hash == rubric)
     return session.scalars(query.order_by(ItemVersion.version.desc())).first()
+
+
+def drift_in(session: Session, exam_id: str, item_id: str, calibration_id: str) -> Drift | None:
+    """How unlike the labelled answers an exam's answers are, as noted when they were marked; ``None`` before that."""
+    query = (
+        select(Chunk.novelty)
+        .join(Job, Job.id == Chunk.job_id)
+        .where(Job.exam_id == exam_id, Chunk.item_id == item_id, Chunk.calibration_id == calibration_id)
+        .order_by(Chunk.id)
+    )
+    novelty: dict[str, float] = {}
+    for found in session.scalars(query):
+        novelty.update(found or {})
+    if not novelty:
+        return None
+    known = session.get_one(CalibrationRow, calibration_id).study["novelty"]
+    return drift_of(np.array(known), np.array(list(novelty.values())))
 
 
 def forget_answers(session: Session, answer_ids: Sequence[str]) -> None:

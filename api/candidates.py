@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from api import calibrations
 from api.auth import Principal
 from api.db.models import (
     Answer,
@@ -67,7 +68,8 @@ def _answer(session: Session, answer: Answer, slug: str) -> dict[str, Any]:
 def delete_candidate(session: Session, sender: Principal, candidate_id: str) -> int:
     """Delete a candidate with answers, marks, names and keys; returns the number of answers.
 
-    Uploaded files that held an answer of the candidate lose their content, so that nothing of it is left.
+    Uploaded files that held an answer of the candidate lose their content, labels go with their answers, and reports of
+    calibrations that may quote one are emptied, so that nothing of it is left.
 
     Raises:
         Problem: The organisation has no such candidate.
@@ -76,6 +78,7 @@ def delete_candidate(session: Session, sender: Principal, candidate_id: str) -> 
     answers = session.scalars(select(Answer).where(Answer.candidate_id == candidate_id)).all()
     _empty_files(session, {one.exam_id for one in answers})
     ids = [one.id for one in answers]
+    calibrations.forget_answers(session, ids)
     for start in range(0, len(ids), 400):
         session.execute(delete(Mark).where(Mark.answer_id.in_(ids[start : start + 400])))
     session.execute(delete(Idempotency).where(Idempotency.org_id == sender.org_id))
@@ -104,6 +107,7 @@ def purge(session: Session, found: list[Exam]) -> int:
     count = 0
     for exam in found:
         ids = list(session.scalars(select(Answer.id).where(Answer.exam_id == exam.id)))
+        calibrations.forget_answers(session, ids)
         session.execute(delete(Mark).where(Mark.exam_id == exam.id))
         session.execute(delete(Answer).where(Answer.exam_id == exam.id))
         _empty_files(session, {exam.id})

@@ -300,6 +300,7 @@ def counts(session: Session, exam_id: str) -> Counts:
 
 def delete_exam(session: Session, exam: Exam) -> None:
     """Delete an exam with its answers and marks; items and candidates stay."""
+    calibrations.forget_answers(session, list(session.scalars(select(Answer.id).where(Answer.exam_id == exam.id))))
     for table in (Mark, Answer):
         session.execute(delete(table).where(table.exam_id == exam.id))
     session.delete(exam)

@@ -385,6 +385,11 @@ def to_audit(session: Session, row: ItemRow, exam: Exam, size: int) -> tuple[lis
     return [rows[at] for at in chosen], len(rows)
 
 
+def audit_chance(session: Session, row: ItemRow, exam_id: str, size: int) -> float:
+    """Probability with which an answer nobody has looked at came into an audit sample of ``size``."""
+    return min(size / max(to_audit(session, row, session.get_one(Exam, exam_id), 0)[1], 1), 1.0)
+
+
 def own_label(session: Session, principal: Principal, row: ItemRow, label_id: str) -> Label:
     """The label, if it is this item's.
 

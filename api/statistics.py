@@ -22,6 +22,16 @@ class PartStatistics(View):
     none: int
 
 
+class DriftView(View):
+    """Whether the answers are still like those the calibration learned from."""
+
+    total: int
+    unusual: int = Field(description="Answers further from the labelled ones than 95 % of those from one another.")
+    share: float
+    expected: float
+    warning: bool = Field(description="There are too many of them for chance: label some and calibrate again.")
+
+
 class ItemStatistics(View):
     """One item over all answers; answers without a mark are counted apart."""
 
@@ -40,6 +50,8 @@ class ItemStatistics(View):
     condition_codes: dict[str, int]
     referred: int
     decided: int = Field(description="Marks that a person set or accepted.")
+    calibration: str | None = Field(default=None, description="Name of the calibration in force, or null.")
+    drift: DriftView | None = Field(default=None, description="Null without a calibration, or before it marked.")
 
 
 class ExamStatistics(View):

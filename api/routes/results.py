@@ -10,8 +10,8 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api import exams, results, similar, statistics
-from api.db.models import Answer, Exam, Mark
+from api import calibrations, exams, results, similar, statistics
+from api.db.models import Answer, CalibrationRow, Exam, Mark
 from api.deps import Staff, Svc, audit, decode_cursor, encode_cursor, reply
 from api.routes.exams import own_exam
 from api.schemas import Cursor, Id, Limit, Page, SlugPath, View
@@ -195,7 +195,8 @@ def _statistics(session: Session, exam: Exam) -> statistics.ExamStatistics:
         query = query.where(Mark.exam_id == exam.id, Mark.item_id == slot.item_id)
         rows: list[statistics.Row] = [(row[0], row[1], row[2], row[3]) for row in session.execute(query)]
         answers = sum(slot.slug in one.cells for one in found)
-        entries.append(statistics.item_statistics(slot.slug, slot.item.scale.max, answers, rows, discrimination))
+        entry = statistics.item_statistics(slot.slug, slot.item.scale.max, answers, rows, discrimination)
+        entries.append(_with_calibration(session, exam, slot, entry))
     percents = [one.percent for one in found if one.percent is not None]
     grades: dict[str, int] = {}
     for one in found:
@@ -211,6 +212,25 @@ def _statistics(session: Session, exam: Exam) -> statistics.ExamStatistics:
         alpha=statistics.alpha(table),
         items=entries,
     )
+
+
+def _with_calibration(
+    session: Session, exam: Exam, slot: exams.Slot, entry: statistics.ItemStatistics
+) -> statistics.ItemStatistics:
+    """The entry with the calibration in force and whether the answers are like those it learned from."""
+    found = calibrations.in_force(session, exam.org_id, slot.item)
+    if found is None:
+        return entry
+    drift = calibrations.drift_in(session, exam.id, slot.item_id, found)
+    name = session.get_one(CalibrationRow, found).name
+    view = drift and statistics.DriftView(
+        total=drift.total,
+        unusual=len(drift.unusual),
+        share=round(drift.share, 4),
+        expected=round(drift.expected, 4),
+        warning=drift.warning,
+    )
+    return entry.model_copy(update={"calibration": name, "drift": view})
 
 
 def _texts(session: Session, exam_id: str, item_id: str) -> list[tuple[str, str, str, float | None]]:

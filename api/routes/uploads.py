@@ -78,10 +78,10 @@ def upload_table(
     row = Upload(
         org_id=sender.org_id,
         exam_id=exam_id,
-        name=_safe_name(file.filename),
+        name=safe_name(file.filename),
         content=content,
-        layout=_text(layout) or "",
-        candidate_column=_text(candidate_column) or None,
+        layout=text_field(layout) or "",
+        candidate_column=text_field(candidate_column) or None,
         created_by=sender.actor,
     )
     sheet = uploads.read(svc.settings, row)
@@ -96,13 +96,19 @@ def upload_table(
     return unit.run(action, 201)
 
 
-def _text(value: str | None) -> str | None:
+def text_field(value: str | None) -> str | None:
+    """A field of a form as it was sent.
+
+    Raises:
+        Problem: It holds a NUL character.
+    """
     if value and "\x00" in value:
         raise Problem("invalid", "a NUL character; allowed: text without it")
     return value
 
 
-def _safe_name(name: str | None) -> str:
+def safe_name(name: str | None) -> str:
+    """The end of a file name without what no file name should have."""
     kept = "".join(char if char.isprintable() and char not in '/\\"' else "_" for char in name or "table")
     return kept.encode("utf-8", "replace").decode()[-150:] or "table"
 

@@ -13,6 +13,7 @@ from api import items
 from api.auth import Principal
 from api.db.models import VivaSession
 from api.deps import Anyone, IfMatch, Services, Svc, Unit, bump, own, reply
+from api.practice import PracticeScorer
 from api.problems import Problem, from_library
 from api.schemas import Body, Id, Page, SlugPath, SlugText, View
 from api.views import CandidateScore, candidate_score
@@ -90,9 +91,9 @@ def _bank(session: Session, sender: Principal, versions: Mapping[str, int | None
     return {slug: items.usable(session, sender, slug, version)[1] for slug, version in versions.items()}
 
 
-def _examiner(svc: Services, bank: Mapping[str, Item]) -> Examiner:
-    # The examiner only calls grade(), which the box has with the same signature.
-    return Examiner(bank, cast(Grader, svc.scorer))
+def _examiner(svc: Services, sender: Principal, bank: Mapping[str, Item]) -> Examiner:
+    # The examiner only calls grade(), which the practice scorer has with the same signature.
+    return Examiner(bank, cast(Grader, PracticeScorer(svc, sender.org_id)))
 
 
 def _own(session: Session, session_id: str, sender: Principal, *, lock: bool = False) -> VivaSession:
@@ -122,7 +123,7 @@ def _turn(turn: Turn, bank: Mapping[str, Item], sender: Principal) -> TurnView:
 def _view(row: VivaSession, state: VivaState, svc: Services, bank: Mapping[str, Item], sender: Principal) -> VivaView:
     return VivaView(
         id=row.id,
-        question=_examiner(svc, bank).ask(state),
+        question=_examiner(svc, sender, bank).ask(state),
         finished=state.finished,
         turns=[_turn(turn, bank, sender) for turn in state.turns],
         revision=row.revision,
@@ -140,7 +141,7 @@ def start_viva(body: NewViva, sender: Anyone, svc: Svc, unit: Unit) -> Response:
     def action(session: Session) -> VivaView:
         bank = _bank(session, sender, dict.fromkeys(body.items))
         try:
-            state = _examiner(svc, bank).start(body.items, follow_ups=body.follow_ups)
+            state = _examiner(svc, sender, bank).start(body.items, follow_ups=body.follow_ups)
         except InputError as error:
             raise from_library(error) from None
         versions = {slug: item.version for slug, item in bank.items()}
@@ -173,7 +174,7 @@ def answer_viva(session_id: Id, body: VivaAnswer, sender: Anyone, svc: Svc, unit
         row = _own(session, session_id, sender)
         state, bank = _load(session, row, sender)
     # Graded outside the transaction, so that nobody waits for it; the ETag tells if it still fits.
-    following = state if state.finished else _examiner(svc, bank).answer(state, body.response)[0]
+    following = state if state.finished else _examiner(svc, sender, bank).answer(state, body.response)[0]
 
     def action(session: Session) -> VivaView:
         row = _own(session, session_id, sender, lock=True)
@@ -196,7 +197,7 @@ def stop_viva(session_id: Id, sender: Anyone, svc: Svc, unit: Unit, expected: If
         row = _own(session, session_id, sender, lock=True)
         bump(row, expected, "viva")
         state, bank = _load(session, row, sender)
-        ended = _examiner(svc, bank).stop(state)
+        ended = _examiner(svc, sender, bank).stop(state)
         row.state, row.finished = _state(ended, row.state["versions"]), True
         return _view(row, ended, svc, bank, sender)
 
@@ -208,7 +209,7 @@ def viva_summary(session_id: Id, sender: Anyone, svc: Svc) -> Response:
     """Marks so far and what to revise."""
     with svc.db.read() as session:
         state, bank = _load(session, _own(session, session_id, sender), sender)
-    return reply(_examiner(svc, bank).summary(state))
+    return reply(_examiner(svc, sender, bank).summary(state))
 
 
 @router.get("/items/{item_id}/quick-checks", response_model=Page[CheckView])

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Response
 
 from api import items
 from api.deps import Services
+from api.practice import PracticeScorer
 from api.problems import Problem
 from api.routes import items as item_routes
 from api.schemas import SlugPath
@@ -63,7 +64,7 @@ def choose(
     return ctx.page("practice_list.html", items=shown, tags=tags_of(found), tag=tag, q=q, total=len(found))
 
 
-def warm_up(svc: Services, item: Item) -> None:
+def warm_up(svc: Services, org_id: str, item: Item) -> None:
     """Prepare the scorer for an item while its question is read, so that the first answer need not wait."""
     key = (id(svc), item.content_hash)
     if key in _warm:
@@ -74,7 +75,7 @@ def warm_up(svc: Services, item: Item) -> None:
 
     def run() -> None:
         with suppress(GraderError):  # told when an answer is sent
-            svc.scorer.grade(item, "warm up")
+            PracticeScorer(svc, org_id).grade(item, "warm up")
 
     threading.Thread(target=run, daemon=True).start()
 
@@ -89,7 +90,7 @@ def _item(ctx: Ctx, slug: str) -> tuple[str, Item]:
 def ask(ctx: Learner, slug: SlugPath) -> Response:
     """One question."""
     use, item = _item(ctx, slug)
-    warm_up(ctx.svc, item)
+    warm_up(ctx.svc, ctx.me.org_id, item)
     return ctx.page("practice.html", item=item, use=use, response="", mode="answer", result=None)
 
 
@@ -100,7 +101,7 @@ def answer(ctx: Learner, slug: SlugPath) -> Response:
     mode = "find_out" if ctx.text("mode", 20) == "find_out" else "answer"
     typed = ctx.text("response")
     prefix = _FIND_OUT.get(item.language, _FIND_OUT["en"]) if mode == "find_out" and typed.strip() else ""
-    score = ctx.svc.scorer.grade(item, prefix + typed, language=ctx.lang)
+    score = PracticeScorer(ctx.svc, ctx.me.org_id).grade(item, prefix + typed, language=ctx.lang)
     result = _result(ctx, use, item, prefix + typed, score)
     if ctx.partial:
         return ctx.page("_practice_result.html", item=item, result=result)
