@@ -450,6 +450,39 @@ def test_practice_of_candidates_uses_it_and_tells_no_key(fitted):
     assert f"cal:{made['name']}" in score["signature"]
 
 
+def test_another_school_with_an_item_of_the_same_name_sees_nothing(fitted, content):
+    service, made = fitted
+    other = service.other()
+    other.call("POST", "/items", {"use": "exam", "content": content("practice-one")})
+    label = service.call("GET", "/items/practice-one/labels")["data"][0]["id"]
+    upload = send(service, table(labelled_rows())).json()["id"]
+    exam = answered_exam(service)
+    answer = grade(service, exam)[0]["answer"]
+    theirs = other.call("POST", "/exams", {"title": "T", "items": [{"item": "practice-one"}]})["id"]
+    assert other.call("GET", "/items/practice-one/labels")["data"] == []
+    assert other.call("GET", "/items/practice-one/calibrations")["data"] == []
+    assert other.call("GET", "/items/practice-one/calibrations/jobs")["data"] == []
+    tries = [
+        ("GET", f"/items/practice-one/labels/uploads/{upload}", None),
+        ("POST", f"/items/practice-one/labels/uploads/{upload}/apply", {}),
+        ("DELETE", f"/items/practice-one/labels/{label}", None),
+        ("POST", "/items/practice-one/labels", {"labels": [{"answer": answer, "human_score": 1}]}),
+        ("POST", "/items/practice-one/labels/decisions", {"exam": exam["id"]}),
+        ("GET", f"/exams/{exam['id']}/items/practice-one/audit-sample", None),
+        ("POST", f"/exams/{exam['id']}/items/practice-one/suggestions", {}),
+        ("GET", f"/calibrations/{made['id']}/file", None),
+        ("POST", f"/calibrations/{made['id']}/promote", {}),
+        ("POST", f"/calibrations/{made['id']}/carry-over", {}),
+        ("POST", f"/calibrations/{made['id']}/comparisons", {"exam": theirs}),
+    ]
+    for method, path, body in tries:
+        answer = service.client.request(method, f"/v1{path}", json=body, headers=other.teacher)
+        assert answer.status_code == 404, (path, answer.text)
+    service.call("POST", f"/calibrations/{made['id']}/promote", {})
+    score = other.call("POST", "/score", {"item": "practice-one", "response": GOOD[0]})
+    assert "cal:none" in score["signature"], "the same rubric, but another school's calibration"
+
+
 def test_candidates_see_nothing_of_calibrations(fitted):
     service, made = fitted
     paths = ("", "/study", "/report", "/file")

@@ -35,8 +35,27 @@ def two(service):
         "appeal_id": "0" * 27,
         "session_id": service.call("POST", "/viva", {"items": ["practice-one"]})["id"],
         "check_id": "x",
+        **calibration_ids(service),
     }
-    return service, service.other(), ids, regrade["id"]
+    jobs = {"regrades": regrade["id"], **item_jobs(service, exam["id"], ids["calibration_id"])}
+    return service, service.other(), ids, jobs
+
+
+def calibration_ids(service):
+    marked = [("It keeps results.", 3), ("Computing takes longer.", 1), ("Bananas.", 0), ("It keeps results so.", 2.5)]
+    labels = [{"response": text, "human_score": mark} for text, mark in marked]
+    service.call("POST", "/items/practice-one/labels", {"labels": labels})
+    job = service.call("POST", "/items/practice-one/calibrations", {})
+    service.work()
+    label = service.call("GET", "/items/practice-one/labels")["data"][0]["id"]
+    return {"calibration_id": service.call("GET", f"/jobs/{job['id']}")["calibration"], "label_id": label}
+
+
+def item_jobs(service, exam, calibration):
+    compare = service.call("POST", f"/calibrations/{calibration}/comparisons", {"exam": exam})
+    suggest = service.call("POST", f"/exams/{exam}/items/practice-one/suggestions", {})
+    service.work()
+    return {"comparisons": compare["id"], "suggestions": suggest["id"]}
 
 
 BODIES = [
@@ -59,15 +78,17 @@ BODIES = [
 
 
 def test_every_route_with_an_id(two, content):
-    service, other, ids, regrade = two
+    service, other, ids, jobs = two
     before = service.call("GET", f"/exams/{ids['exam_id']}")
     group = {"answers": [ids["answer_id"]], "item": "practice-one", "score": 1, "reason": "x"}
-    bodies = [*BODIES, group, {"content": content("practice-one")}]
+    labels = {"labels": [{"answer": ids["answer_id"], "human_score": 1}]}
+    bodies = [*BODIES, group, labels, {"exam": ids["exam_id"]}, {"content": content("practice-one")}]
     seen = tried = 0
     for path, operations in service.client.app.openapi()["paths"].items():
         if "{" not in path:
             continue
-        filled = path.replace("{job_id}", regrade) if "regrades" in path else path
+        kind = path.split("/")[2]
+        filled = path.replace("{job_id}", jobs[kind]) if kind in jobs else path
         for name, value in ids.items():
             filled = filled.replace("{" + name + "}", value)
         assert "{" not in filled, path
