@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from eval.contradiction_data import (
     NEUTRAL,
@@ -26,6 +28,8 @@ from grader.encoder import Encoder
 from grader.evidence.crossencoder import ENTAILS, PARTLY
 from grader.rubric import Item
 from grader.text import stems
+
+Floats = NDArray[np.float32]
 
 LABELS: Mapping[str, Allowed] = {
     "correct": ONLY_ENTAILS,
@@ -114,6 +118,38 @@ def flip_pairs(
     return pairs
 
 
+def surplus_pairs(statements: Sequence[tuple[str, str]], others: Sequence[str], seed: int) -> list[Pair]:
+    """A right statement, or an edited one, beside another statement: what else is said changes nothing."""
+    rng = random.Random(seed)
+    pairs: list[Pair] = []
+    for pair in flip_pairs(statements, seed, most=1):
+        beside = rng.choice(others)
+        said = [pair.premise.rstrip(". "), beside.rstrip(". ")]
+        rng.shuffle(said)
+        pairs.append(
+            Pair(rng.choice((". ", ", and ", "; ")).join(said) + ".", pair.hypothesis, pair.allowed, "surplus")
+        )
+    return pairs
+
+
+_CLAUSES = re.compile(
+    r"^(?P<a>\w+ .{12,}?),? (?:because|so|and|while|whereas|but) (?P<b>(?:it|they|the|an?)\b .{12,})$", re.I
+)
+
+
+def clause_pairs(statements: Iterable[str]) -> list[Pair]:
+    """One clause of a statement of two: the whole entails it, and it is only part of the whole."""
+    pairs: list[Pair] = []
+    for text in statements:
+        found = _CLAUSES.match(text.rstrip(". "))
+        if found is None or re.match(r"(?:if|when|because|since|unless|although)\b", text, re.I):
+            continue
+        clause = found["a"] + "."
+        pairs.append(Pair(clause, text, ONLY_PARTLY, "clause:part"))
+        pairs.append(Pair(text, clause, ONLY_ENTAILS, "clause:whole"))
+    return pairs
+
+
 def rubric_pairs(items: Iterable[Item], encoder: Encoder, seed: int = 0) -> list[Pair]:
     """Pairs of the rubrics' own statements: siblings, other components, misconceptions and what they refute."""
     rng = random.Random(seed)
@@ -122,33 +158,46 @@ def rubric_pairs(items: Iterable[Item], encoder: Encoder, seed: int = 0) -> list
 
 def _item_pairs(item: Item, encoder: Encoder, rng: random.Random) -> list[Pair]:
     groups = [(name, element.key_statements) for name, c in item.components.items() for element in c.elements]
+    right = [text for _, wordings in groups for text in wordings]
+    texts = list(dict.fromkeys([*right, *(text for wrong in item.misconceptions for text in wrong.statements)]))
+    vectors = {text: e.pooled for text, e in zip(texts, encoder.encode(texts), strict=True)}
     pairs: list[Pair] = []
     for _, wordings in groups:
-        some = rng.sample(list(permutations(wordings, 2)), min(12, len(wordings) * (len(wordings) - 1)))
+        some = rng.sample(list(permutations(wordings, 2)), min(16, len(wordings) * (len(wordings) - 1)))
         pairs.extend(Pair(a, b, _NOT_FAR, "rubric:sibling") for a, b in some)
     for at, (name, wordings) in enumerate(groups):
         others = [text for other, texts in groups[:at] + groups[at + 1 :] if other != name for text in texts]
-        some_others = rng.sample(others, min(5, len(others)))
-        pairs.extend(Pair(rng.choice(wordings), text, NEUTRAL, "rubric:other") for text in some_others)
+        pairs.extend(Pair(a, b, NEUTRAL, "rubric:other") for a, b in _nearest(wordings, others, vectors, 1))
     for wrong in item.misconceptions:
         some = list(permutations(wrong.statements, 2))
-        pairs.extend(Pair(a, b, _NOT_FAR, "rubric:misconception") for a, b in rng.sample(some, min(5, len(some))))
-        targets = [text for name, texts in groups if name in wrong.refutes for text in texts]
-        pairs.extend(_refuted(wrong.statements, targets, encoder))
+        pairs.extend(Pair(a, b, _NOT_FAR, "rubric:misconception") for a, b in rng.sample(some, min(6, len(some))))
+        refuted = [text for name, texts in groups if name in wrong.refutes for text in texts]
+        for text, key in _nearest(wrong.statements, refuted, vectors, 2):
+            pairs.append(Pair(text, key, ONLY_CONTRADICTS, "rubric:refuted"))
+            pairs.append(Pair(key, text, ONLY_CONTRADICTS, "rubric:refuted"))
+        near = _nearest(wrong.statements, right, vectors, 4)
+        pairs.extend(Pair(key, text, NOT_ENTAILED, "rubric:not-believed") for text, key in near if key not in refuted)
+        pairs.extend(flip_pairs([(text, text) for text in wrong.statements], rng.randrange(10**6), most=2))
     return pairs
 
 
-def _refuted(wrong: Sequence[str], targets: Sequence[str], encoder: Encoder) -> list[Pair]:
-    """Each false statement with the two key statements nearest to it, in both directions."""
-    if not targets:
+def _nearest(
+    texts: Sequence[str], others: Sequence[str], vectors: Mapping[str, Floats], count: int
+) -> list[tuple[str, str]]:
+    """Each text with those of ``others`` nearest to it."""
+    if not others:
         return []
-    vectors = np.stack([e.pooled for e in encoder.encode(list(targets))])
-    pairs: list[Pair] = []
-    for text, encoding in zip(wrong, encoder.encode(list(wrong)), strict=True):
-        for place in np.argsort(-(vectors @ encoding.pooled), kind="stable")[:2]:
-            pairs.append(Pair(text, targets[int(place)], ONLY_CONTRADICTS, "rubric:refuted"))
-            pairs.append(Pair(targets[int(place)], text, ONLY_CONTRADICTS, "rubric:refuted"))
-    return pairs
+    table = np.stack([vectors[other] for other in others])
+    return [
+        (text, others[int(place)])
+        for text in texts
+        for place in np.argsort(-(table @ vectors[text]), kind="stable")[:count]
+    ]
+
+
+def identical_pairs(texts: Iterable[str]) -> list[Pair]:
+    """Each statement against itself."""
+    return [Pair(text, text, ONLY_ENTAILS, "identical") for text in texts]
 
 
 def unrelated_pairs(texts: Sequence[str], count: int, seed: int) -> list[Pair]:

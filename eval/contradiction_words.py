@@ -48,6 +48,17 @@ ANTONYMS: tuple[tuple[str, str], ...] = tuple(
         """.split()
     )
 )
+#: Comparatives with their opposites.
+COMPARATIVES: dict[str, str] = {
+    word: other
+    for entry in """
+        higher/lower larger/smaller bigger/smaller greater/smaller faster/slower longer/shorter hotter/colder
+        warmer/cooler heavier/lighter thicker/thinner wider/narrower deeper/shallower stronger/weaker harder/softer
+        older/younger earlier/later
+        """.split()
+    for left, right in [entry.split("/")]
+    for word, other in ((left, right), (right, left))
+}
 #: Antonyms that training never sees.
 HELD_OUT_ANTONYMS: tuple[tuple[str, str], ...] = tuple(
     (left, right)
@@ -89,7 +100,7 @@ SYNONYMS: tuple[tuple[str, str], ...] = tuple(
         keeps/retains keep/retain stores/saves store/save changes/alters change/alter changed/altered
         removes/deletes remove/delete creates/builds create/build allows/permits allow/permit prevents/stops
         returns/yields wrong/incorrect right/correct often/frequently
-        rarely/seldom also/additionally because/since while/whereas but/however larger/bigger smaller/tinier
+        rarely/seldom also/additionally because/since larger/bigger smaller/tinier
         increases/grows increase/grow decreases/shrinks decrease/shrink hard/difficult simple/easy
         happens/occurs happen/occur explains/describes computes/calculates compute/calculate copies/duplicates
         copy/duplicate combines/merges combine/merge separates/splits separate/split method/technique

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from eval.contradiction_words import BASE_OF, NUMBER_WORDS, VERBS
+from eval.contradiction_words import BASE_OF, COMPARATIVES, NUMBER_WORDS, VERBS, third_person
 
 EditFunction = Callable[[str, random.Random], str | None]
 
@@ -71,7 +71,7 @@ def _main_verb(text: str) -> tuple[int, int, str, bool] | None:
         word, before = match.group(), text[: match.start()]
         if not before.strip() or not _in_main_clause(text, match.start()):
             continue
-        if word in BASE_OF and not re.search(r"\b(?:the|a|an|its|of|in|with|and|or|no|not)\s+$", before):
+        if word in BASE_OF and not re.search(r"\b(?:the|a|an|its|of|in|with|and|or|no|not|only)\s+$", before):
             return match.start(), match.end(), BASE_OF[word], True
         if word in VERBS and _PLURAL_SUBJECT.search(before):
             return match.start(), match.end(), word, False
@@ -214,12 +214,93 @@ def one_way(pairs: Sequence[tuple[str, str]]) -> EditFunction:
     return edit
 
 
+_FRAGMENT = re.compile(r"(?:because|so|and|or|but|since|that|to|by)\b", re.I)
+
+
 def frame(template: str) -> EditFunction:
     """Puts the whole statement into a frame."""
 
     def edit(text: str, rng: random.Random) -> str | None:
-        if len(text.split()) > 25 or ". " in text or "->" in text:
+        if len(text.split()) > 25 or ". " in text or "->" in text or _FRAGMENT.match(text):
             return None
         return template.format(_inner(text.strip()).rstrip("."))
+
+    return edit
+
+
+_CALL = re.compile(r"(?<![\w.()])[\w.]+\(\)(?![\w.(])")
+_SIDE_BY_SIDE = re.compile(r"^(?:,| and| or|, and|, or|/| vs\.?| versus) *$")
+
+
+def calls_swapped(text: str, rng: random.Random) -> str | None:
+    """The two functions that are named, one in the place of the other."""
+    places = list(_CALL.finditer(text))
+    if len({place.group() for place in places}) != 2 or re.search(r"\b(?:same|both|either|neither)\b", text):
+        return None
+    first, second = places[0], next(place for place in places if place.group() != places[0].group())
+    if _SIDE_BY_SIDE.match(text[first.end() : second.start()]):
+        return None
+    other = {first.group(): second.group(), second.group(): first.group()}
+    return _CALL.sub(lambda found: other.get(found.group(), found.group()), text)
+
+
+_LONG_FORM = re.compile(r"\b(is|are|was|were|could|would|should|does|do|did|has|have) not\b(?! only)", re.I)
+_SHORT_FORM = re.compile(r"\b(is|are|was|were|could|would|should|does|do|did|has|have)n['’]t\b", re.I)
+
+
+def contracted(text: str, rng: random.Random) -> str | None:
+    """*does not* written *doesn't*, or the other way round."""
+    changed = _LONG_FORM.sub(r"\1n't", text, count=1)
+    if changed == text:
+        changed = _SHORT_FORM.sub(r"\1 not", text, count=1)
+    return None if changed == text else changed
+
+
+_DOES_NOT = re.compile(r"\b(does|do)(?: not|n['’]t) ([a-z]+)\b")
+
+
+def never_for_not(text: str, rng: random.Random) -> str | None:
+    """*does not copy* as *never copies*."""
+    found = _DOES_NOT.search(text)
+    if found is None or found.group(2) not in VERBS:
+        return None
+    verb = third_person(found.group(2)) if found.group(1) == "does" else found.group(2)
+    return f"{text[: found.start()]}never {verb}{text[found.end() :]}"
+
+
+def misspelt(text: str, rng: random.Random) -> str | None:
+    """Two neighbouring letters of a longer word exchanged."""
+    places = list(re.finditer(r"\b[a-z]{6,}\b", text))
+    if not places:
+        return None
+    place = rng.choice(places)
+    at = place.start() + rng.randrange(1, len(place.group()) - 2)
+    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+def twice(edit: EditFunction) -> EditFunction:
+    """``edit`` applied to its own result."""
+
+    def both(text: str, rng: random.Random) -> str | None:
+        once = edit(text, rng)
+        again = edit(once, rng) if once else None
+        return None if again == text else again
+
+    return both
+
+
+_COMPARED = re.compile(rf"(?P<a>.+?) (?P<v>is|are|was|were) (?P<c>{'|'.join(COMPARATIVES)}) than (?P<b>[^,;]+)$", re.I)
+
+
+def comparison_turned(template: str) -> EditFunction:
+    """A comparison put in other words, ``{other}`` being the opposite of its comparative ``{c}``."""
+
+    def edit(text: str, rng: random.Random) -> str | None:
+        found = _COMPARED.match(text.strip().rstrip("."))
+        if found is None or max(len(found["a"].split()), len(found["b"].split())) > 10:
+            return None
+        parts = {name: _inner(part) for name, part in found.groupdict().items()}
+        result = template.format(**parts, other=COMPARATIVES[found["c"].casefold()])
+        return result[:1].upper() + result[1:] + "."
 
     return edit

@@ -18,14 +18,17 @@ from pathlib import Path
 
 import torch
 
-from eval.contradiction_data import Pair, general_pairs
+from eval.contradiction_data import Pair, general_pairs, in_test_tenth
 from eval.contradiction_export import export
 from eval.contradiction_graded import (
     HELD_OUT_ITEMS,
+    clause_pairs,
     flip_pairs,
     graded_pairs,
+    identical_pairs,
     right_statements,
     rubric_pairs,
+    surplus_pairs,
     templated,
     unrelated_pairs,
 )
@@ -40,13 +43,22 @@ CHECKPOINTS = Path(".cache/contradiction")
 #: Words of a general pair at most: short pairs are what answers look like, and cost least.
 LONGEST_GENERAL = 32
 #: General sets whose pairs are long or say nothing about contradiction.
-_LEFT_OUT = frozenset({"scitail", "fm2", "fever_symmetric"})
+_LEFT_OUT = frozenset({"fm2", "fever_symmetric"})
 _FEW = {"med": 1200, "help_partial": 1000, "conjnli": 3000}
 
 
-def general_stage(data: Path, *, most: int = 36_000, made: int = 9_000) -> list[Pair]:
-    """Pairs of stage 1."""
-    return [*_general(data)[:most], *templated(made, 11)]
+def general_stage(data: Path, *, facts: int = 4_000, same: int = 1_500) -> list[Pair]:
+    """Pairs of stage 1: general pairs, and edits of sentences that they state."""
+    pairs = _general(data)
+    sentences = _sentences(pairs)
+    edited = flip_pairs([(text, text) for text in sentences[:facts]], 11, most=1)
+    return [*pairs, *edited, *identical_pairs(sentences[facts : facts + same])]
+
+
+def _sentences(pairs: Sequence[Pair]) -> list[str]:
+    """Hypotheses that are sentences of six words or more, none of them kept for testing, each once."""
+    texts = (pair.hypothesis for pair in pairs if len(pair.hypothesis.split()) >= 6)
+    return [text for text in dict.fromkeys(texts) if not in_test_tenth(text)]
 
 
 def _general(data: Path) -> list[Pair]:
@@ -67,25 +79,30 @@ def _words(pair: Pair) -> int:
     return len(pair.premise.split()) + len(pair.hypothesis.split())
 
 
-def graded_stage(data: Path, items: Sequence[Item], *, again: int = 4_000, made: int = 3_500) -> list[Pair]:
+def graded_stage(data: Path, items: Sequence[Item], *, made: int = 12_000, again: int = 5_000) -> list[Pair]:
     """Pairs of stage 2."""
     rng = random.Random(1)
     right = right_statements(data)
     rng.shuffle(right)
     trained = [item for item in items if item.id not in HELD_OUT_ITEMS]
     elements = [e for item in trained for c in item.components.values() for e in c.elements]
-    keys = [(text, text) for element in elements for text in element.key_statements]
+    keys = [text for element in elements for text in element.key_statements]
     rng.shuffle(keys)
-    rubric = rubric_pairs(trained, SentenceTransformerEncoder())
-    rng.shuffle(rubric)
+    same = [(text, text) for text in keys]
+    texts = [text for text, _ in right]
+    general = _general(data)
     return [
         *graded_pairs(data),
-        *flip_pairs(right[:2600], 5, most=1),
-        *flip_pairs(keys[:1500], 6, most=1),
-        *rubric[:6000],
-        *unrelated_pairs([text for text, _ in (*keys, *right)], 900, 3),
+        *graded_pairs(data),
+        *flip_pairs(right[:4000], 5, most=1),
+        *flip_pairs(same, 6, most=1),
+        *rubric_pairs(trained, SentenceTransformerEncoder()),
+        *surplus_pairs([*right[4000:5200], *same[:800]], [*texts[:2000], *keys], 8),
+        *clause_pairs([*keys, *texts[:3000]]),
+        *identical_pairs([*keys[:700], *texts[:500]]),
+        *unrelated_pairs([*keys, *texts], 1200, 3),
         *templated(made, 77),
-        *_general(data)[-again:],
+        *rng.sample(general, min(again, len(general))),
     ]
 
 

@@ -13,12 +13,13 @@ from eval.contradiction_data import (
     NOT_ENTAILED,
     ONLY_CONTRADICTS,
     ONLY_ENTAILS,
+    ONLY_PARTLY,
     Pair,
     allowed_matrix,
     general_pairs,
     in_test_tenth,
 )
-from eval.contradiction_graded import closest, flip_pairs, templated
+from eval.contradiction_graded import clause_pairs, closest, flip_pairs, surplus_pairs, templated
 from eval.flip_templates import FAMILIES, made_pairs
 from eval.flips import EDITS, by_rule, flips
 from eval.meaning import CONTRASTS, auc, contrast_table, macro_f1, three_way
@@ -59,6 +60,14 @@ def test_training_and_held_out_edits_share_no_rule() -> None:
         ("because_turned", RIGHT[3], "Since the circuit is broken, the lamp stays dark."),
         ("not_taken_out", RIGHT[5], "The file was saved."),
         ("does_not_fail", RIGHT[0], "Sound does not fail to travel through the wall."),
+        ("calls_swapped", "push() fills what pop() empties.", "pop() fills what push() empties."),
+        ("subject_object_swapped", "The valve controls the pump.", "The pump controls the valve."),
+        ("from_to_swapped", "Heat flows from the lamp to the wall.", "Heat flows from the wall to the lamp."),
+        ("from_to_turned", "Heat flows from the lamp to the wall.", "Heat flows to the wall from the lamp."),
+        ("than_turned", RIGHT[2], "An electron is lighter than a proton."),
+        ("than_not_opposite", RIGHT[2], "A proton is not lighter than an electron but heavier."),
+        ("contracted", RIGHT[5], "The file wasn't saved."),
+        ("never_for_not", "A view does not copy the data.", "A view never copies the data."),
     ],
 )
 def test_edits_keep_the_grammar(rule: str, original: str, edited: str) -> None:
@@ -69,6 +78,31 @@ def test_a_negated_clause_is_not_negated_again() -> None:
     found = by_rule(flips(["The file was not saved."], 1, most=99))
     assert "not_after_auxiliary" not in found
     assert "do_not" not in found
+
+
+@pytest.mark.parametrize("text", ["push() and pop() work on the end.", "push() or pop().", "push() works."])
+def test_functions_side_by_side_are_not_swapped(text: str) -> None:
+    assert "calls_swapped" not in by_rule(flips([text], 1, most=99))
+
+
+def test_frames_do_not_crowd_out_other_edits() -> None:
+    found = flips([f"The pump needs {n} valves." for n in range(2, 300)], 1, most=1)
+    framed = [flip for flip in found if flip.wrong and flip.share < 1]
+    assert 0 < len(framed) < 0.3 * sum(flip.wrong for flip in found)
+
+
+def test_what_stands_beside_a_statement_does_not_change_its_label() -> None:
+    pairs = surplus_pairs([(text, text) for text in RIGHT], ["Bread is baked."], 1)
+    assert {pair.allowed for pair in pairs} == {ONLY_CONTRADICTS, ONLY_ENTAILS}
+    assert all("bread is baked" in pair.premise.casefold() for pair in pairs)
+
+
+def test_a_clause_is_part_of_the_whole() -> None:
+    pairs = clause_pairs(["The lamp stays dark because the circuit is broken.", "Bread is baked."])
+    assert [(pair.premise, pair.allowed) for pair in pairs] == [
+        ("The lamp stays dark.", ONLY_PARTLY),
+        ("The lamp stays dark because the circuit is broken.", ONLY_ENTAILS),
+    ]
 
 
 def test_flips_are_the_same_for_the_same_seed() -> None:
