@@ -17,7 +17,8 @@ from api import problems, routes, web
 from api.auth import Secrets
 from api.db import Database
 from api.deps import Services
-from api.middleware import BodyLimit, Outer
+from api.middleware import BodyLimit, Deadline, Outer
+from api.routes import stream
 from api.scoring import Scorer, ScorerBox, load_scorer
 from api.settings import Settings
 
@@ -69,10 +70,17 @@ def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -
     Instrumentator(registry=registry, excluded_handlers=["/metrics"]).instrument(app).expose(
         app, include_in_schema=False
     )
-    app.add_middleware(BodyLimit, limit=settings.body_limit, seconds=settings.body_seconds)
+    app.add_middleware(
+        BodyLimit, limit=settings.body_limit, seconds=settings.body_seconds, streamed=(f"/v1{stream.PATH}",)
+    )
+    app.add_middleware(Deadline, seconds=settings.request_seconds)
     if settings.cors_origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["*"], allow_headers=["*"]
+            CORSMiddleware,
+            allow_origins=list(settings.cors_origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
+            expose_headers=["ETag", "Idempotent-Replay", "Retry-After", "X-Request-Id"],
         )
     app.add_middleware(Outer)
     return app

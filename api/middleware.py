@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import structlog
@@ -28,12 +28,16 @@ _CSP = (
 
 
 class BodyLimit:
-    """Refuses bodies beyond ``limit`` bytes, with or without a declared length, and senders that stall."""
+    """Refuses bodies beyond ``limit`` bytes, with or without a declared length, and senders that stall.
 
-    def __init__(self, app: ASGIApp, limit: int, seconds: float) -> None:
+    The ``streamed`` paths read their bodies piece by piece under limits of their own.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, seconds: float, streamed: Container[str] = ()) -> None:
         self.app = app
         self.limit = limit
         self.seconds = seconds
+        self.streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on while its body keeps within the limits."""
@@ -43,37 +47,96 @@ class BodyLimit:
         if b"%00" in scope.get("raw_path", b"") or b"%00" in scope["query_string"]:
             await Problem("bad-request", "a NUL character in the address").response()(scope, receive, send)
             return
+        if scope["path"] in self.streamed:
+            await self.app(scope, receive, send)
+            return
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > self.limit:
             await self._too_large().response()(scope, receive, send)
             return
         seen, started = 0, False
+        refusal: Problem | None = None
 
         async def limited() -> Message:
-            nonlocal seen
+            nonlocal seen, refusal
             try:
-                message = await asyncio.wait_for(receive(), self.seconds if not started else None)
+                async with asyncio.timeout(self.seconds if not started else None):
+                    message = await receive()
             except TimeoutError:
-                raise Problem("timeout", f"no data for {self.seconds:g} seconds") from None
+                refusal = Problem("timeout", f"no data for {self.seconds:g} seconds")
+                raise refusal from None
             seen += len(message.get("body", b""))
             if seen > self.limit:
-                raise self._too_large()
+                refusal = self._too_large()
+                raise refusal
             return message
 
         async def noting(message: Message) -> None:
             nonlocal started
-            started = True
-            await send(message)
+            if refusal is None:
+                started = True
+                await send(message)
 
         try:
             await self.app(scope, limited, noting)
-        except Problem as problem:
+        except Problem:
             if started:
                 raise
-            await problem.response()(scope, receive, send)
+        # Whatever the application makes of a body that broke off, the answer is why it did.
+        if refusal is not None and not started:
+            await refusal.response()(scope, receive, send)
 
     def _too_large(self) -> Problem:
         return Problem("too-large", f"the body is larger than {self.limit:,} bytes", headers={"Connection": "close"})
+
+
+class Deadline:
+    """Answers for a request that has not begun to answer in time.
+
+    What runs in a thread cannot be stopped: it goes on behind the answer, and stores its change whole or not at all.
+    """
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self.app = app
+        self.seconds = seconds
+        self._late: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application inside; its answer counts if it begins before the deadline."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = asyncio.Event()
+        over = False
+
+        async def noting(message: Message) -> None:
+            if not over:
+                started.set()
+                await send(message)
+
+        running = asyncio.ensure_future(self.app(scope, receive, noting))
+        beginning = asyncio.ensure_future(started.wait())
+        try:
+            await asyncio.wait({running, beginning}, timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if started.is_set() or running.done():
+                await running
+                return
+            over = True
+            self._late.add(running)
+            running.add_done_callback(self._late.discard)
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        finally:
+            beginning.cancel()
+        await self._too_slow().response()(scope, receive, send)
+
+    def _too_slow(self) -> Problem:
+        detail = (
+            f"no answer within {self.seconds:g} seconds; a change is stored whole or not at all: send it again with "
+            "the same Idempotency-Key"
+        )
+        return Problem("too-slow", detail, headers={"Connection": "close", "Retry-After": "10"})
 
 
 class Outer:

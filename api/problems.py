@@ -47,6 +47,7 @@ CODES: Mapping[str, int] = {
     "rate-limited": 429,
     "internal": 500,
     "unavailable": 503,
+    "too-slow": 504,
 }
 
 

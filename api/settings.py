@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 
@@ -27,6 +28,9 @@ class Settings(BaseSettings):
         encoder: ``default`` for the shipped weights, ``hash`` for the fake used by tests, else a model folder.
         body_limit: Largest request body in bytes.
         body_seconds: Longest wait for the next piece of a request body.
+        request_seconds: Longest wait until an answer begins.
+        stream_lines: Lines of a stream of responses, whose whole body has no limit.
+        stream_line_bytes: Bytes of one of these lines.
         max_rows: Rows of an uploaded table.
         max_columns: Columns of an uploaded table.
         max_cell_chars: Characters in one cell or response.
@@ -40,7 +44,7 @@ class Settings(BaseSettings):
         session_hours: Life of a page session.
         link_hours: Life of a one-time link.
         secure_cookies: Send session cookies over HTTPS only.
-        cors_origins: Origins that browsers may call from; none by default.
+        cors_origins: Origins (``https://school.example``) that browsers may call from; none by default.
         open_practice: Whether people may practise on the pages without an account; by default only on SQLite.
         log_level: Least severe level that is logged.
     """
@@ -55,6 +59,9 @@ class Settings(BaseSettings):
     encoder: str = "default"
     body_limit: int = Field(default=20 * 1024 * 1024, ge=1024)
     body_seconds: float = Field(default=30, gt=0)
+    request_seconds: float = Field(default=120, gt=0)
+    stream_lines: int = Field(default=100_000, ge=1)
+    stream_line_bytes: int = Field(default=256 * 1024, ge=1024)
     max_rows: int = Field(default=20_000, ge=1)
     max_columns: int = Field(default=1_000, ge=1)
     max_cell_chars: int = Field(default=20_000, ge=1)
@@ -71,6 +78,15 @@ class Settings(BaseSettings):
     cors_origins: tuple[str, ...] = ()
     open_practice: bool | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _named_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            parts = urlsplit(origin)
+            if parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}" or "*" in origin:
+                raise ValueError(f"{origin!r} is no origin; allowed: addresses such as https://school.example")
+        return origins
 
     def resolve_pepper(self) -> bytes:
         """The secret for hashing keys, at least 16 bytes; made once for a SQLite file if none is set.

@@ -7,11 +7,13 @@ from fastapi import APIRouter, FastAPI
 from api.problems import documented
 from api.routes import (
     accounts,
+    calibrations,
     candidates,
     exams,
     exports,
     items,
     jobs,
+    labels,
     mine,
     packs,
     people,
@@ -20,6 +22,7 @@ from api.routes import (
     reviews,
     roster,
     score,
+    stream,
     system,
     uploads,
     viva,
@@ -27,6 +30,7 @@ from api.routes import (
 
 _V1: tuple[APIRouter, ...] = (
     score.router,
+    stream.router,
     items.router,
     packs.router,
     exams.router,
@@ -36,6 +40,8 @@ _V1: tuple[APIRouter, ...] = (
     results.router,
     reviews.router,
     regrades.router,
+    labels.router,
+    calibrations.router,
     exports.router,
     mine.router,
     viva.router,
@@ -52,5 +58,5 @@ def install(app: FastAPI) -> None:
         app.include_router(
             router,
             prefix="/v1",
-            responses=documented(400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 428, 429, 503),
+            responses=documented(400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 428, 429, 503, 504),
         )

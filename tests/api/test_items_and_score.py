@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from api.logs import configure
@@ -79,20 +77,6 @@ def test_batch_equals_single_and_is_limited(service):
         assert one == entry["score"]
     batch["responses"] = [{"id": "1", "response": "x"}] * 1001
     assert code(c.post("/v1/score/batch", json=batch, headers=service.teacher)) == "invalid"
-
-
-def test_stream(service):
-    lines = [json.dumps({"id": str(i), "item": "practice-one", "response": f"It keeps {i}."}) for i in range(250)]
-    lines[3] = "no json"
-    lines[5] = json.dumps({"id": "5", "item": "unknown", "response": "x"})
-    answer = service.client.post("/v1/score/stream", content="\n".join(lines), headers=service.candidate)
-    assert answer.headers["content-type"].startswith("application/x-ndjson")
-    found = [json.loads(line) for line in answer.text.splitlines()]
-    assert len(found) == 250
-    assert found[3]["problem"]["code"] == "invalid"
-    assert found[5]["problem"]["code"] == "not-found"
-    assert found[249]["id"] == "249"
-    assert SECRET not in answer.text
 
 
 def test_item_versions(service, content):
@@ -218,8 +202,8 @@ def test_large_body(make_service):
         for _ in range(50):
             yield b"x" * 100
 
-    answer = small.client.post("/v1/score/stream", content=chunks(), headers=small.teacher)
-    assert code(answer) == "too-large"
+    head = {**small.teacher, "content-type": "application/json"}
+    assert code(small.client.post("/v1/score", content=chunks(), headers=head)) == "too-large"
 
 
 def test_rate_limit(make_service):
