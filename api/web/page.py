@@ -31,6 +31,7 @@ PARTIAL = "X-Partial"
 _SAFE = ("GET", "HEAD")
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 

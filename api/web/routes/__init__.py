@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.web.routes import account, admin, marking, my, practice, regrade, roster, rubrics, tables, teach, viva
+from api.web.routes import (
+    account,
+    admin,
+    calibrate,
+    marking,
+    my,
+    practice,
+    regrade,
+    roster,
+    rubrics,
+    tables,
+    teach,
+    viva,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     account.router,
@@ -17,5 +30,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     marking.router,
     regrade.router,
     rubrics.router,
+    calibrate.router,
     admin.router,
 )
