@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import json
 from typing import Annotated, Any, Literal
 
@@ -189,7 +190,7 @@ def delete_item(item_id: SlugPath, sender: Staff, unit: Unit, expected: IfMatch)
         bump(row, expected, "item")
         if items.in_exams(session, row):
             raise Problem("in-use", "an exam holds this item, and its marks name it")
-        row.deleted_at = row.created_at
+        row.deleted_at = time.time()
         audit(session, sender, "delete-item", row.slug)
         return item_line(row, items.content_of(session, row.id, row.version))
 
