@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 import structlog
+from sqlalchemy.engine import make_url
 from starlette.testclient import TestClient
 
 from api.app import create_app
@@ -251,17 +252,25 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_service(postgres_url: str, scorer: Grader) -> Iterator[Callable[..., Service]]:
+def postgres_database(postgres_url: str) -> Callable[[], str]:
+    """Makes empty PostgreSQL databases; returns their addresses."""
+
+    def make() -> str:
+        name = f"t{new_id()}"
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return make_url(postgres_url).set(drivername="postgresql+psycopg", database=name).render_as_string(False)
+
+    return make
+
+
+@pytest.fixture
+def postgres_service(postgres_database: Callable[[], str], scorer: Grader) -> Iterator[Callable[..., Service]]:
     """Makes a service on an empty PostgreSQL database."""
     made: list[Service] = []
 
     def make(**changes: Any) -> Service:
-        url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
-        name = f"t{new_id()}"
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        head, _, tail = url.partition("?")
-        url = f"{head.rpartition('/')[0]}/{name}{'?' + tail if tail else ''}"
+        url = postgres_database()
         upgrade(url)
         made.append(build(settings_for(Path(), database_url=url, **changes), scorer))
         made[-1].client.__enter__()

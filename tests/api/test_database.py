@@ -9,55 +9,12 @@ import zipfile
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
 
 from api.backup import export_all, import_all
-from api.db import Database, current_revision, upgrade
+from api.db import Database
 from api.db.models import Base
 from api.problems import Problem
 from api.settings import Settings, SettingsError
-
-
-def test_upgrade_from_the_previous_migration(tmp_path):
-    url = f"sqlite:///{tmp_path / 'old.db'}"
-    upgrade(url, "0001")
-    db = Database(url)
-    with db.engine.begin() as connection:
-        connection.execute(text("INSERT INTO organisations (id, name, created_at) VALUES ('o', 'School', 1.0)"))
-        for table in ("items", "exams", "candidates", "answers", "marks"):
-            assert inspect(connection).has_table(table)
-        connection.execute(
-            text(
-                "INSERT INTO items (id, org_id, slug, use, version, revision, created_at) "
-                "VALUES ('i','o','s','exam',1,1,1)"
-            )
-        )
-        connection.execute(text("INSERT INTO candidates (id, org_id, created_at) VALUES ('c','o',1)"))
-        connection.execute(
-            text(
-                "INSERT INTO exams (id, org_id, title, boundaries, revision, created_by, created_at) "
-                "VALUES ('e','o','t','[]',1,'x',1)"
-            )
-        )
-        connection.execute(
-            text(
-                "INSERT INTO answers (id, org_id, exam_id, item_id, candidate_id, text, revision, saved_at) "
-                "VALUES ('a','o','e','i','c','words',1,1)"
-            )
-        )
-        connection.execute(
-            text(
-                "INSERT INTO marks (answer_id, org_id, exam_id, item_id, version, text_revision, result, score, parts, "
-                "origin, review, doubt, signature, revision, graded_at) "
-                "VALUES ('a','o','e','i',1,1,'{}',3.5,'[]','teacher','overridden',0,'sig',1,1)"
-            )
-        )
-    upgrade(url)
-    with db.engine.connect() as connection:
-        row = connection.execute(text("SELECT score, origin, comment FROM marks")).one()
-    assert tuple(row) == (3.5, "teacher", None)
-    assert current_revision(db) != "0001"
-    db.close()
 
 
 def test_migrations_make_the_tables_of_the_models(empty_database):
