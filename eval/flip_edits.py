@@ -10,7 +10,8 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from eval.contradiction_words import BASE_OF, COMPARATIVES, NUMBER_WORDS, VERBS, third_person
+from eval.contradiction_words import BASE_OF, NUMBER_WORDS, VERBS, third_person
+from grader.evidence.opposites import COMPARATIVES
 
 EditFunction = Callable[[str, random.Random], str | None]
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eval.contradiction_words import ANTONYMS, BASE_OF, COMPLEMENTS, HELD_OUT_ANTONYMS, SYNONYMS, UNITS
+from eval.contradiction_words import BASE_OF, COMPLEMENTS, HELD_OUT_ANTONYMS, SYNONYMS, UNITS
 from eval.flip_edits import (
     EditFunction,
     calls_swapped,
@@ -30,6 +30,7 @@ from eval.flip_edits import (
     without_not,
     words_edit,
 )
+from grader.evidence.opposites import ANTONYMS
 
 
 @dataclass(frozen=True, slots=True)
