@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import socket
 import tempfile
@@ -44,6 +45,8 @@ ANSWERS = (
     "strides, contiguous, storage, copy",
     "",
 )
+
+AUTHORED = Path(__file__).resolve().parent.parent / "eval" / "data" / "authored_answers.csv"
 
 
 @contextmanager
@@ -124,6 +127,25 @@ def finish_exam(page: Page, home: str) -> None:
     page.goto(home)
 
 
+def calibrate(page: Page, folder: Path) -> None:
+    """Upload answers that their author marked, fit, and open the calibration."""
+    with AUTHORED.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["question_id"] == "view-vs-reshape"]
+    path = folder / "labels.csv"
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["response", "human_score"])
+        writer.writerows([row["answer"], row["score"]] for row in rows)
+    page.goto("/rubrics/view-vs-reshape/calibration")
+    page.set_input_files("[name=file]", path)
+    page.click("form[enctype] button")
+    page.click("form.stack button")
+    page.click("form[action$=fit] button")
+    page.click("tbody a.mono", timeout=120_000)
+    page.wait_for_selector("iframe.report")
+    page.frame_locator("iframe.report").locator("svg").first.wait_for()
+
+
 def shoot(page: Page, name: str) -> None:
     """Store a picture of the window."""
     page.evaluate("document.fonts.ready")
@@ -158,6 +180,8 @@ def tour(open_page: Callable[..., Page], key: str, folder: Path) -> None:
     page.goto("/rubrics/autograd")
     page.wait_for_selector("#findings .chip")
     shoot(page, "rubric")
+    calibrate(page, folder)
+    shoot(page, "calibration")
 
 
 def main() -> None:
