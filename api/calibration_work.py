@@ -18,11 +18,12 @@ from api.problems import Problem
 from api.scoring import Scorer
 from grader.calibration import Calibration, Calibrator, check_labels
 from grader.calibration_study import study
-from grader.correction import MIN_LABELS, Array, Representation
+from grader.correction import MIN_LABELS
 from grader.grading import Grader
 from grader.labelling import suggest
 from grader.lifecycle import compare_scores, name_of
 from grader.referral import Policy
+from grader.representation import Array, Representation, joined
 from grader.rubric import Item
 from grader.score import Score
 
@@ -68,9 +69,7 @@ class Task:
 
     def represent(self, item: Item, texts: Sequence[str]) -> Representation:
         """What calibration knows of the texts."""
-        rows = [self.grader.represent(item, list(part)) for part in self.parts(texts)]
-        columns = ("vectors", "lexical", "linear", "prior")
-        return Representation(*(np.concatenate([getattr(one, name) for one in rows]) for name in columns))
+        return joined([self.grader.represent(item, list(part)) for part in self.parts(texts)])
 
     def grade(self, item: Item, texts: Sequence[str], calibration: Calibration | None) -> list[Score]:
         """The marks of the texts."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from grader import Grader, Item
 from grader.agreement import TWO_WAY, f1
-from grader.correction import Kernel, Representation, fit
+from grader.correction import Kernel, fit
+from grader.representation import Representation
 
 Array = NDArray[np.float64]
 SIZES = (5, 10, 20, 40, 80, 160)
@@ -78,10 +80,11 @@ def _represent(grader: Grader, item: Item, texts: Sequence[str], cache: Path) ->
     file = cache / "representations" / f"{hashlib.sha256(key).hexdigest()[:24]}.npz"
     if file.is_file():
         with np.load(file) as stored:
-            return Representation(stored["vectors"], stored["lexical"], stored["linear"], stored["prior"])
+            return Representation(**{name: stored[name] for name in stored.files})
     rows = grader.represent(item, texts)
     file.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(file, vectors=rows.vectors, lexical=rows.lexical, linear=rows.linear, prior=rows.prior)
+    columns: dict[str, Any] = dict(rows.columns())
+    np.savez_compressed(file, **columns)
     return rows
 
 

@@ -23,7 +23,8 @@ from eval.grading import GraderSystem, warm
 from eval.measures import Prediction, measure_runs
 from eval.progress import Progress, silent
 from eval.protocols import Line, training_rows
-from grader.correction import MIN_LABELS, Representation, fit
+from grader.correction import MIN_LABELS, fit
+from grader.representation import Representation
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.calibration import check_labels
-from grader.correction import Array
 from grader.evidence.keywords import Words
 from grader.grading import Grader
 from grader.i18n import mark_for_translation as _
 from grader.i18n import translator
+from grader.labels import check_labels
+from grader.representation import Array
 from grader.rubric import Item, KeywordGroup
 from grader.score import Score
 from grader.text import normalise

@@ -11,23 +11,36 @@ import io
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.correction import Array, Fit, Kernel, Representation, fit
+from grader.correction import MIN_LABELS, Fit, Kernel, fit
 from grader.errors import InputError
+from grader.labels import check_components, check_labels, duplicates_with_other_scores, weights_of
 from grader.referral import UNFAMILIAR, Operating, Policy, near, operating_point
+from grader.representation import Array, Representation
 from grader.rubric import Item
 from grader.score import ReferralReason
 
 if TYPE_CHECKING:
     from grader.grading import Grader
 
-FORMAT = 1
+__all__ = [
+    "Calibration",
+    "Calibrator",
+    "ComponentFit",
+    "Verdict",
+    "check_labels",
+    "duplicates_with_other_scores",
+    "load_calibration",
+    "suspicious_rows",
+]
+
+FORMAT = 2
 INTERVAL = 0.9
 
 
@@ -41,6 +54,7 @@ class Verdict:
         low: Lower end of the 90 % interval, in points.
         high: Upper end.
         reasons: Why a person should look; empty if the machine's mark stands.
+        credits: Calibrated credits, 0..1, of the components that raters marked.
     """
 
     raw: float
@@ -48,6 +62,37 @@ class Verdict:
     low: float
     high: float
     reasons: tuple[ReferralReason, ...]
+    credits: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentFit:
+    """A component's credit fitted to raters' points of it.
+
+    Attributes:
+        name: The component.
+        place: Its place in the item.
+        labels: Raters' credits of all labelled responses, 0..1, ``nan`` where there is none, shape (n,).
+        fitted: The correction of the credit, fitted to those that have one.
+    """
+
+    name: str
+    place: int
+    labels: Array
+    fitted: Fit
+
+    @classmethod
+    def learn(
+        cls, name: str, place: int, rows: Representation, labels: Array, kernel: Kernel | None = None
+    ) -> ComponentFit:
+        """The fit to ``labels`` of ``rows``; with a ``kernel`` its scales stay as they are."""
+        marked = np.flatnonzero(~np.isnan(labels))
+        chosen = rows.take(marked).of_component(place)
+        return cls(name, place, labels, fit(chosen, labels[marked], kernel=kernel, adapt=kernel is None))
+
+    def credits(self, rows: Representation) -> Array:
+        """Calibrated credits of ``rows``, 0..1, shape (n,)."""
+        return np.round(self.fitted.predict(rows.of_component(self.place)).mean, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +110,7 @@ class Calibration:
         policy: The teacher's risk.
         fitted: The correction.
         operating: Where the policy puts the line.
+        components: Credits that are corrected as well, of the components that raters marked.
     """
 
     item: str
@@ -77,11 +123,12 @@ class Calibration:
     policy: Policy
     fitted: Fit
     operating: Operating
+    components: tuple[ComponentFit, ...] = ()
 
     @cached_property
     def name(self) -> str:
         """Twelve hex digits of the hash of everything that decides a mark."""
-        return hashlib.sha256(_arrays(self.fitted) + _header(self).encode()).hexdigest()[:12]
+        return hashlib.sha256(_content_bytes(self) + _header(self).encode()).hexdigest()[:12]
 
     def check(self, item: Item, *, encoder: str, prior: str) -> None:
         """Refuses an item or scorer this calibration was not made for.
@@ -111,6 +158,7 @@ class Calibration:
         confidence = self.fitted.within(prediction, points / self.scale_max, self.step / self.scale_max)
         sure = self.fitted.within(prediction, mean, self.policy.tolerance / self.scale_max)
         crosses = near(low, high, self.policy.pass_mark)
+        credits = {part.name: part.credits(rows) for part in self.components}
         verdicts = []
         for at in range(len(mean)):
             reasons: list[ReferralReason] = []
@@ -121,7 +169,8 @@ class Calibration:
             if crosses[at]:
                 reasons.append("near_cut")
             raw = round(float(mean[at]) * self.scale_max, 2)
-            verdicts.append(Verdict(raw, float(confidence[at]), float(low[at]), float(high[at]), tuple(reasons)))
+            ends, earned = (float(low[at]), float(high[at])), {name: float(each[at]) for name, each in credits.items()}
+            verdicts.append(Verdict(raw, float(confidence[at]), *ends, tuple(reasons), earned))
         return verdicts
 
     def save(self, folder: Path) -> Path:
@@ -136,13 +185,10 @@ class Calibration:
     def to_bytes(self) -> bytes:
         """The calibration as one npz archive with a JSON header."""
         buffer = io.BytesIO()
-        rows = self.fitted.rows
-        header = np.frombuffer(_header(self).encode(), dtype=np.uint8)
-        digest = np.frombuffer(self.name.encode(), dtype=np.uint8)
-        np.savez_compressed(
-            buffer, header=header, name=digest, labels=self.fitted.labels, vectors=rows.vectors, lexical=rows.lexical,
-            linear=rows.linear, prior=rows.prior,
-        )  # fmt: skip
+        texts = {"header": _header(self), "name": self.name}
+        encoded = {name: np.frombuffer(text.encode(), dtype=np.uint8) for name, text in texts.items()}
+        arrays: dict[str, Any] = encoded | _arrays(self)
+        np.savez_compressed(buffer, **arrays)
         return buffer.getvalue()
 
 
@@ -157,16 +203,10 @@ def load_calibration(source: Path | bytes) -> Calibration:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             header = json.loads(stored["header"].tobytes().decode())
             name = stored["name"].tobytes().decode()
-            rows = Representation(stored["vectors"], stored["lexical"], stored["linear"], stored["prior"])
-            labels = stored["labels"]
+            arrays = {key: stored[key] for key in stored.files}
         if header["format"] != FORMAT:
-            raise InputError(f"calibration format {header['format']} is not {FORMAT}")
-        kernel = Kernel(**header.pop("kernel"))
-        policy = Policy(**header.pop("policy"))
-        operating = Operating(**header.pop("operating"))
-        header.pop("format")
-        fitted = fit(rows, labels, kernel=kernel, adapt=False)
-        calibration = Calibration(**header, policy=policy, operating=operating, fitted=fitted)
+            raise InputError(f"calibration format {header['format']} is not {FORMAT}: fit it again")
+        calibration = _restored(header, arrays)
     except InputError:
         raise
     except Exception as error:
@@ -174,6 +214,19 @@ def load_calibration(source: Path | bytes) -> Calibration:
     if calibration.name != name:
         raise InputError(f"calibration {name} was edited or damaged: its content has the hash {calibration.name}")
     return calibration
+
+
+def _restored(header: dict[str, Any], arrays: Mapping[str, Array]) -> Calibration:
+    rows = Representation(**{field.name: arrays[field.name] for field in fields(Representation)})
+    weights, kernel = arrays["weights"], Kernel(**header.pop("kernel"))
+    parts = [
+        ComponentFit.learn(part["name"], part["place"], rows, arrays["components"][:, at], Kernel(**part["kernel"]))
+        for at, part in enumerate(header.pop("components"))
+    ]
+    policy, operating = Policy(**header.pop("policy")), Operating(**header.pop("operating"))
+    header.pop("format")
+    fitted = fit(rows, arrays["labels"], kernel=kernel, adapt=False, weights=weights)
+    return Calibration(**header, policy=policy, operating=operating, fitted=fitted, components=tuple(parts))
 
 
 def _content(path: Path) -> bytes:
@@ -184,21 +237,32 @@ def _content(path: Path) -> bytes:
 
 
 def _header(calibration: Calibration) -> str:
-    fields: dict[str, Any] = {
+    found: dict[str, Any] = {
         name: getattr(calibration, name)
         for name in ("item", "item_version", "rubric", "encoder", "prior", "scale_max", "step")
     }
-    fields["kernel"] = asdict(calibration.fitted.kernel)
-    fields["policy"] = asdict(calibration.policy)
-    fields["operating"] = asdict(calibration.operating)
-    fields["format"] = FORMAT
-    return json.dumps(fields, sort_keys=True)
+    found["kernel"] = asdict(calibration.fitted.kernel)
+    found["policy"] = asdict(calibration.policy)
+    found["operating"] = asdict(calibration.operating)
+    found["components"] = [
+        {"name": part.name, "place": part.place, "kernel": asdict(part.fitted.kernel)}
+        for part in calibration.components
+    ]
+    found["format"] = FORMAT
+    return json.dumps(found, sort_keys=True)
 
 
-def _arrays(fitted: Fit) -> bytes:
-    rows = fitted.rows
-    parts = (fitted.labels, rows.vectors, rows.lexical, rows.linear, rows.prior)
-    return b"".join(np.ascontiguousarray(part, dtype=np.float64).tobytes() for part in parts)
+def _arrays(calibration: Calibration) -> dict[str, Array]:
+    fitted, parts = calibration.fitted, calibration.components
+    components = np.array([part.labels for part in parts]).T if parts else np.empty((len(fitted.labels), 0))
+    return {
+        **fitted.rows.columns(), "labels": fitted.labels, "weights": fitted.weights, "components": components,
+    }  # fmt: skip
+
+
+def _content_bytes(calibration: Calibration) -> bytes:
+    arrays = _arrays(calibration)
+    return b"".join(np.ascontiguousarray(arrays[name], dtype=np.float64).tobytes() for name in sorted(arrays))
 
 
 class Calibrator:
@@ -209,13 +273,24 @@ class Calibrator:
         self._grader = grader
         self._policy = policy or Policy()
 
-    def fit(self, item: Item, responses: Sequence[str], scores: Sequence[float]) -> Calibration:
+    def fit(
+        self,
+        item: Item,
+        responses: Sequence[str],
+        scores: Sequence[float],
+        *,
+        components: Mapping[str, Sequence[float | None]] | None = None,
+        chances: Sequence[float] | None = None,
+    ) -> Calibration:
         """The calibration of ``item`` learned from labelled responses.
 
         Args:
             item: The item.
             responses: What candidates wrote.
             scores: The teacher's marks in points of the item's scale; half points and any scale are fine.
+            components: The teacher's points of components, 0 to the component's weight, ``None`` where there are none;
+                their credits are then fitted too. A component with fewer than three is left alone.
+            chances: Probability that each response was labelled, see `grader.labels.weights_of`; equal by default.
 
         Raises:
             InputError: Lengths differ, a score is missing or outside the scale (its row is named), there are too few
@@ -223,11 +298,21 @@ class Calibrator:
         """
         labels = check_labels(item, responses, scores)
         rows = self._grader.represent(item, list(responses))
-        return self.fit_rows(item, rows, labels)
+        return self.fit_rows(item, rows, labels, components=components, chances=chances)
 
-    def fit_rows(self, item: Item, rows: Representation, labels: Array) -> Calibration:
+    def fit_rows(
+        self,
+        item: Item,
+        rows: Representation,
+        labels: Array,
+        *,
+        components: Mapping[str, Sequence[float | None]] | None = None,
+        chances: Sequence[float] | None = None,
+    ) -> Calibration:
         """As `fit`, from responses already represented and labels as shares of the scale."""
-        fitted = fit(rows, labels)
+        weights = None if chances is None else weights_of(chances)
+        fitted = fit(rows, labels, weights=weights)
+        credits = check_components(item, len(labels), components or {})
         return Calibration(
             item=item.id,
             item_version=item.version,
@@ -239,34 +324,12 @@ class Calibrator:
             policy=self._policy,
             fitted=fitted,
             operating=operating_point(fitted, self._policy, scale_max=item.scale.max),
+            components=tuple(
+                ComponentFit.learn(name, place, rows, credits[name])
+                for place, name in enumerate(item.components)
+                if name in credits and (~np.isnan(credits[name])).sum() >= MIN_LABELS
+            ),
         )
-
-
-def check_labels(item: Item, responses: Sequence[str], scores: Sequence[float], *, distinct: bool = True) -> Array:
-    """Labels as shares of the scale; with ``distinct`` they must not all be equal.
-
-    Raises:
-        InputError: See `Calibrator.fit`.
-    """
-    if len(responses) != len(scores):
-        raise InputError(f"{len(responses)} responses but {len(scores)} scores")
-    values = np.asarray(scores, dtype=np.float64)
-    for row, value in enumerate(values):
-        if not np.isfinite(value):
-            raise InputError(f"row {row + 1}: the score is missing or not a number")
-        if not 0 <= value <= item.scale.max:
-            raise InputError(f"row {row + 1}: score {value:g} is outside the scale 0 to {item.scale.max:g}")
-    if distinct and len(values) and len(set(values.tolist())) == 1:
-        raise InputError(f"all {len(values)} scores are {values[0]:g}: nothing can be learned from equal scores")
-    return np.asarray(values / item.scale.max, dtype=np.float64)
-
-
-def duplicates_with_other_scores(responses: Sequence[str], scores: Sequence[float]) -> Mapping[str, list[int]]:
-    """Rows (from 0) of responses that occur with different scores, by normalised response."""
-    rows: dict[str, list[int]] = {}
-    for at, response in enumerate(responses):
-        rows.setdefault(" ".join(response.split()).casefold(), []).append(at)
-    return {text: at for text, at in rows.items() if len({scores[row] for row in at}) > 1}
 
 
 def suspicious_rows(calibration: Calibration, limit: float = 2.5) -> list[int]:

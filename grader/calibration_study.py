@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from grader.agreement import qwk, rmse, round_to_scale
-from grader.calibration import Calibration, duplicates_with_other_scores, suspicious_rows
+from grader.calibration import Calibration, suspicious_rows
 from grader.cases import Details
-from grader.correction import Array, fit
+from grader.correction import fit
+from grader.labels import duplicates_with_other_scores
 from grader.report import Report, build_report
+from grader.representation import Array
 from grader.rubric import Item
 
 SIZES = (5, 10, 20, 40, 80, 160, 320)

@@ -12,66 +12,20 @@ honest: no response is ever marked by a fit that has seen its label.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import erf
 
 from grader.errors import InputError
-from grader.text import stems
-from grader.words import information
+from grader.representation import Array, Representation
 
-Array = NDArray[np.float64]
-
-LEXICAL_DIMENSIONS = 512
 #: Pseudo-observations of a standard normal mixed into the distribution of leave-one-out errors.
 _PRIOR_ERRORS = 10.0
 MIN_LABELS = 3
 #: Scales are chosen on at most this many labelled responses, evenly spaced.
 _ADAPT_ON = 800
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Representation:
-    """What the correction knows of responses, one row each.
-
-    Attributes:
-        vectors: Mean sentence vector of unit length, shape (n, d).
-        lexical: Hashed, information-weighted stems and pairs of stems of unit length, shape (n, LEXICAL_DIMENSIONS).
-        linear: Credits of components and elements, 0..1, shape (n, f).
-        prior: Uncalibrated mark as a share of the scale, 0..1, shape (n,).
-    """
-
-    vectors: Array
-    lexical: Array
-    linear: Array
-    prior: Array
-
-    def __len__(self) -> int:
-        return len(self.prior)
-
-    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Representation:
-        """The chosen rows."""
-        at = np.asarray(rows, dtype=np.intp)
-        return Representation(self.vectors[at], self.lexical[at], self.linear[at], self.prior[at])
-
-
-def lexical_vector(text: str, language: str = "en") -> Array:
-    """Stems and neighbouring pairs of stems of ``text``, hashed into ``LEXICAL_DIMENSIONS`` columns, unit length."""
-    vector = np.zeros(LEXICAL_DIMENSIONS)
-    words = stems(text, language)
-    weights = [max(information(word), 0.1) for word in words]
-    pairs = zip(zip(words, words[1:], strict=False), zip(weights, weights[1:], strict=False), strict=True)
-    terms = [*zip(words, weights, strict=True), *((" ".join(two), sum(both) / 3) for two, both in pairs)]
-    for term, weight in terms:
-        digest = hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=8).digest()
-        number = int.from_bytes(digest, "big")
-        vector[number % LEXICAL_DIMENSIONS] += weight if number >> 63 else -weight
-    return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +36,28 @@ class Kernel:
         vector: Standard deviation of the part that follows the sentence vectors.
         length: Cosine distance at which that part forgets.
         lexical: Standard deviation of the part that follows the words.
+        evidence: Standard deviation of the part that follows the evidence.
+        reach: Mean squared difference of the evidence at which that part forgets.
         linear: Standard deviation of the part that is linear in the credits.
         offset: Standard deviation of a shift of all marks.
         noise: Standard deviation of a rater's mark around what the response deserves.
     """
 
     vector: float = 0.22
-    length: float = 0.35
+    length: float = 0.5
     lexical: float = 0.20
-    linear: float = 0.25
+    evidence: float = 0.30
+    reach: float = 1.0
+    linear: float = 0.125
     offset: float = 0.15
     noise: float = 0.16
 
     def __call__(self, left: Representation, right: Representation) -> Array:
         """Covariance of the corrections of ``left`` and ``right``, shape (len(left), len(right))."""
-        distance = 1.0 - left.vectors @ right.vectors.T
-        covariance = self.vector**2 * np.exp(-np.maximum(distance, 0.0) / self.length)
+        covariance = self.vector**2 * np.exp(-_squared(left.vectors, right.vectors) / (2 * self.length))
         covariance += self.lexical**2 * (left.lexical @ right.lexical.T)
+        width = max(left.evidence.shape[1], 1)
+        covariance += self.evidence**2 * np.exp(-_squared(left.evidence, right.evidence) / (width * self.reach))
         width = max(left.linear.shape[1], 1)
         covariance += self.linear**2 * ((left.linear - 0.5) @ (right.linear - 0.5).T) * 4 / width
         covariance += self.linear**2 * np.outer(left.prior - 0.5, right.prior - 0.5) * 4
@@ -109,15 +68,21 @@ class Kernel:
         lexical = (rows.lexical**2).sum(axis=1)
         width = max(rows.linear.shape[1], 1)
         linear = ((rows.linear - 0.5) ** 2).sum(axis=1) * 4 / width + (rows.prior - 0.5) ** 2 * 4
-        variance = self.vector**2 + self.lexical**2 * lexical + self.linear**2 * linear + self.offset**2
-        return np.asarray(variance, dtype=np.float64)
+        fixed = self.vector**2 + self.evidence**2 + self.offset**2
+        return np.asarray(fixed + self.lexical**2 * lexical + self.linear**2 * linear, dtype=np.float64)
 
     def scaled(self, signal: float, noise: float) -> Kernel:
         """A copy with all signal scales multiplied by ``signal`` and the noise by ``noise``."""
         return replace(
-            self, vector=self.vector * signal, lexical=self.lexical * signal, linear=self.linear * signal,
-            offset=self.offset * signal, noise=self.noise * noise,
+            self, vector=self.vector * signal, lexical=self.lexical * signal, evidence=self.evidence * signal,
+            linear=self.linear * signal, offset=self.offset * signal, noise=self.noise * noise,
         )  # fmt: skip
+
+
+def _squared(left: Array, right: Array) -> Array:
+    """Squared distance of each pair of rows, shape (len(left), len(right))."""
+    both = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
+    return np.asarray(np.maximum(both, 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,15 +108,19 @@ class Fit:
         rows: The labelled responses.
         labels: Their marks as shares of the scale, shape (n,).
         kernel: The scales in use.
+        weights: How many answers each label stands for, mean 1, shape (n,).
         left_out: Leave-one-out marks and deviations.
         errors: Leave-one-out errors in units of their deviation, shape (n,), ascending.
+        error_weights: Weights of the labels in the order of ``errors``.
     """
 
     rows: Representation
     labels: Array
     kernel: Kernel
+    weights: Array
     left_out: Prediction
     errors: Array = field(repr=False)
+    error_weights: Array = field(repr=False)
     _alpha: Array = field(repr=False)
     _factor: tuple[Array, bool] = field(repr=False)
 
@@ -168,13 +137,15 @@ class Fit:
         """Ends of the interval that holds the rater's mark with probability ``level``, as shares of the scale.
 
         Conformal with leave-one-out errors scaled by the predicted deviation (Barber et al. 2021, jackknife+,
-        in its symmetric form); with fewer labels than the level needs it is the whole scale.
+        in its symmetric form; weighted as Tibshirani et al. 2019 where labels stand for unequally many answers); with
+        fewer labels than the level needs it is the whole scale.
         """
-        n = len(self.errors)
-        rank = int(np.ceil(level * (n + 1)))
-        if rank > n:
+        order = np.argsort(np.abs(self.errors), kind="stable")
+        reached = np.cumsum(self.error_weights[order]) / (self.error_weights.sum() + 1)
+        enough = np.flatnonzero(reached >= level - 1e-12)
+        if not len(enough):
             return np.zeros_like(prediction.mean), np.ones_like(prediction.mean)
-        width = np.sort(np.abs(self.errors))[rank - 1] * prediction.sd
+        width = np.abs(self.errors)[order[enough[0]]] * prediction.sd
         return np.clip(prediction.mean - width, 0, 1), np.clip(prediction.mean + width, 0, 1)
 
     def within(self, prediction: Prediction, marks: Array, distance: float) -> Array:
@@ -192,13 +163,26 @@ class Fit:
 
     def _below(self, z: Array) -> Array:
         """Share of scaled errors below ``z``: the observed ones and a little of the normal distribution."""
-        seen = np.searchsorted(self.errors, z, side="right").astype(np.float64)
+        seen = np.append(0.0, np.cumsum(self.error_weights))[np.searchsorted(self.errors, z, side="right")]
         normal = 0.5 * (1 + erf(z / np.sqrt(2)))
-        return np.asarray((seen + _PRIOR_ERRORS * normal) / (len(self.errors) + _PRIOR_ERRORS), dtype=np.float64)
+        total = self.error_weights.sum() + _PRIOR_ERRORS
+        return np.asarray((seen + _PRIOR_ERRORS * normal) / total, dtype=np.float64)
 
 
-def fit(rows: Representation, labels: Array, *, kernel: Kernel | None = None, adapt: bool = True) -> Fit:
+def fit(
+    rows: Representation,
+    labels: Array,
+    *,
+    kernel: Kernel | None = None,
+    adapt: bool = True,
+    weights: Array | None = None,
+) -> Fit:
     """The correction learned from ``labels``.
+
+    ``weights`` are for labels that are no random sample, such as overrides of referred answers. Which answers were
+    labelled then depends on what they say, and the correction is conditional on just that, so the marks need no
+    weights. How large errors are does: intervals, probabilities and the referral line count each label for as many
+    answers as it stands for.
 
     Args:
         rows: The labelled responses, at least three.
@@ -206,6 +190,7 @@ def fit(rows: Representation, labels: Array, *, kernel: Kernel | None = None, ad
         kernel: Scales; the shipped ones if not given.
         adapt: Whether the scales may move by a factor of two where the labels say so (marginal likelihood on a
             small grid, with a penalty that vanishes only with many labels).
+        weights: How many answers each label stands for, above 0, mean 1 (see `grader.labels.weights_of`); equal by default.
 
     Raises:
         InputError: Too few labels, or one outside 0..1.
@@ -215,6 +200,8 @@ def fit(rows: Representation, labels: Array, *, kernel: Kernel | None = None, ad
         raise InputError(f"{len(rows)} responses but {len(labels)} labels")
     if len(labels) < MIN_LABELS:
         raise InputError(f"{len(labels)} labels are too few to calibrate, at least {MIN_LABELS} are needed")
+    if weights is not None and len(weights) != len(labels):
+        raise InputError(f"{len(labels)} labels but {len(weights)} weights")
     if not np.all((labels >= 0) & (labels <= 1)):
         raise InputError("labels must be shares of the scale between 0 and 1")
     chosen = kernel or Kernel()
@@ -230,8 +217,10 @@ def fit(rows: Representation, labels: Array, *, kernel: Kernel | None = None, ad
     before = chosen.variance(rows)
     novelty = np.sqrt(np.clip((variance - chosen.noise**2) / before, 0, 1))
     left_out = Prediction(np.clip(mean, 0, 1), np.sqrt(variance), novelty)
-    errors = np.sort((labels - left_out.mean) / left_out.sd)
-    return Fit(rows, labels, chosen, left_out, errors, alpha, factor)
+    errors = (labels - left_out.mean) / left_out.sd
+    order = np.argsort(errors, kind="stable")
+    share = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return Fit(rows, labels, chosen, share, left_out, errors[order], share[order], alpha, factor)
 
 
 def _adapted(rows: Representation, labels: Array, kernel: Kernel) -> Kernel:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import betabinom
 
 from grader.calibration import Calibration
-from grader.correction import Array, Representation
 from grader.i18n import mark_for_translation as _
 from grader.i18n import translator
+from grader.representation import Array, Representation
 
 #: Share of labelled answers that count as unusual.
 _UNUSUAL = 0.05

@@ -25,7 +25,14 @@ from grader.evidence.keywords import Words
 from grader.evidence.similarity import Phrase
 from grader.feedback import build_feedback
 from grader.index import ItemIndex, build_index
-from grader.judging import errors_found, judge_components, no_components, off_topic, statement_views
+from grader.judging import (
+    calibrated_components,
+    errors_found,
+    judge_components,
+    no_components,
+    off_topic,
+    statement_views,
+)
 from grader.reading import Reading, counted_statements, read_response
 from grader.rubric import Item
 from grader.score import ComponentScore, ConditionCode, ReferralReason, Score
@@ -37,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from grader.calibration import Calibration, Verdict
-    from grader.correction import Representation
+    from grader.representation import Representation
 
 Array = NDArray[np.float64]
 
@@ -54,6 +61,7 @@ class _Judged:
     components: list[ComponentScore]
     counted: list[int] = field(default_factory=list)
     findings: list[Contradiction] = field(default_factory=list)
+    table: NDArray[np.float32] | None = None
 
 
 class Grader:
@@ -223,7 +231,7 @@ class Grader:
         if reading.condition is None and off_topic(index, chosen, found, components):
             reading.condition = "off_topic"
             return judged
-        judged.components, judged.counted, judged.findings = components, counted, findings
+        judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, table
         return judged
 
     def _score(
@@ -241,7 +249,8 @@ class Grader:
         reasons = _referral(item, condition)
         confidence = None
         if verdict and reading.gradable and condition in (None, "too_long"):
-            result = result.corrected(verdict.raw)
+            judged.components = calibrated_components(judged.components, verdict.credits)
+            result = _mark(item, judged).corrected(verdict.raw)
             confidence = verdict.confidence
             reasons = (*reasons, *verdict.reasons)
         rounded, steps = result.rounded(item.scale)
@@ -300,16 +309,15 @@ def _referral(item: Item, condition: ConditionCode | None) -> tuple[ReferralReas
 
 
 def _representation(index: ItemIndex, judged: Sequence[_Judged]) -> Representation:
-    from grader.correction import Representation
+    from grader.representation import Representation
 
     rows = [_represented(index, one) for one in judged]
-    vectors, lexical, linear, prior = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
-    return Representation(vectors, lexical, linear, prior)
+    return Representation(*(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
 
 
-def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[float], float]:
-    """Sentence vector, words, credits and mark of one response."""
-    from grader.correction import lexical_vector
+def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[float], Array, float]:
+    """Sentence vector, words, credits, evidence and mark of one response."""
+    from grader.representation import evidence_vector, lexical_vector
 
     chosen = [judged.phrases[at] for at in judged.counted] or judged.phrases
     if chosen:
@@ -320,5 +328,7 @@ def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[
     vector = vector / max(float(np.linalg.norm(vector)), 1e-9)
     credits = [component.credit for component in judged.components]
     credits += [element.credit for component in judged.components for element in component.elements]
+    text = judged.reading.source.text
     share = _mark(index.item, judged).raw / index.item.scale.max
-    return vector, lexical_vector(judged.reading.source.text, index.item.language), credits, share
+    lexical = lexical_vector(text, index.item.language)
+    return vector, lexical, credits, evidence_vector(index, judged.table, text), share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,22 @@ def _component(
         status=status(credit),
         elements=tuple(elements),
     )
+
+
+def calibrated_components(components: Sequence[ComponentScore], credits: Mapping[str, float]) -> list[ComponentScore]:
+    """The components with the credits, 0 to 1, that a calibration gives them; others stay as they are."""
+    return [
+        component.model_copy(
+            update={
+                "credit": credits[component.name],
+                "points": round(component.weight * credits[component.name], 2),
+                "status": status(credits[component.name]),
+            }
+        )
+        if component.name in credits
+        else component
+        for component in components
+    ]
 
 
 def _evidence(

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grader.correction import Array, Kernel, Representation
+from grader.correction import Kernel
 from grader.evidence.polarity import negations, numbers
+from grader.representation import Array, Representation
 
 #: Cosine of sentence vectors from which on two answers may be the same answer in other words.
 SAME_MEANING = 0.92

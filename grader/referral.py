@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.correction import Array, Fit
+from grader.correction import Fit
+from grader.representation import Array
 
 #: Above this share of the prior uncertainty a response is unlike every labelled one.
 UNFAMILIAR = 0.97
@@ -34,7 +35,7 @@ class Operating:
 
     Attributes:
         threshold: Marks with at least this probability of being within the tolerance are given; above 1 none is.
-        share: Share of the labelled responses that would be marked by the machine, 0..1.
+        share: Share of responses that would be marked by the machine, 0..1, from the labelled ones.
         errors: Share of errors among them, by leave-one-out.
         bound: Upper limit of that share that the line was chosen by.
     """
@@ -55,16 +56,16 @@ def operating_point(fit: Fit, policy: Policy, *, scale_max: float) -> Operating:
     confidence = fit.within(fit.left_out, fit.left_out.mean, tolerance)
     wrong = np.abs(fit.labels - fit.left_out.mean) > tolerance + 1e-9
     order = np.argsort(-confidence, kind="stable")
-    marked = np.arange(1, len(order) + 1)
-    errors = np.cumsum(wrong[order])
+    marked = np.cumsum(fit.weights[order])
+    errors = np.cumsum((fit.weights * wrong)[order])
     bounds = (errors + 1) / (marked + 1)
     allowed = np.flatnonzero(bounds <= policy.risk)
     if not len(allowed):
         return Operating(1.01, 0.0, 0.0, 1.0)
     last = int(allowed[-1])
     threshold = float(confidence[order[last]])
-    kept = confidence >= threshold
-    return Operating(threshold, float(kept.mean()), float(wrong[kept].mean()), float(bounds[last]))
+    kept = fit.weights * (confidence >= threshold)
+    return Operating(threshold, float(kept.mean()), float(kept @ wrong / kept.sum()), float(bounds[last]))
 
 
 def near(low: Array, high: Array, pass_mark: float | None) -> NDArray[np.bool_]:

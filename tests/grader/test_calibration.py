@@ -119,6 +119,61 @@ def test_a_swapped_label_is_suspected(grader: Grader) -> None:
     assert 9 in suspicious_rows(Calibrator(grader).fit(ITEM, RESPONSES, scores))
 
 
+def bread(weights: tuple[float, float] = (3, 1)) -> Item:
+    parts = {"definition": "Yeast gives off gas that is caught in the dough.", "reason": "Sugar is eaten by yeast."}
+    components = {
+        name: {"weight": weight, "elements": [{"id": "one", "key_statements": [text]}]}
+        for (name, text), weight in zip(parts.items(), weights, strict=True)
+    }
+    return Item.model_validate(
+        {
+            "id": "bread",
+            "prompt": ITEM.prompt,
+            "scale": {"max": 4, "step": 0.5},
+            "reference_answer": " ".join(parts.values()),
+            "components": components,
+        }
+    )
+
+
+def test_component_credits_follow_the_teacher_too(tmp_path: Path, grader: Grader) -> None:
+    item = bread()
+    reason: list[float | None] = [*[1.0] * 3, *[0.0] * 3, None, 0.0, 0.0] * 4
+    fitted = Calibrator(grader).fit(item, RESPONSES, SCORES, components={"reason": reason})
+    again = load_calibration(fitted.save(tmp_path))
+    assert again.name == fitted.name
+    assert fitted.name != Calibrator(grader).fit(item, RESPONSES, SCORES).name
+    for calibration in (fitted, again):
+        good, half = grader.grade_many(
+            item, ["Gas of yeast is caught in dough.", "Yeast, I guess."], calibration=calibration
+        )
+        assert good.component("reason").credit > 0.7
+        assert good.component("reason").status == "present"
+        assert half.component("reason").credit < 0.3
+        for score in (good, half):
+            assert sum(step.points for step in score.calculation) == pytest.approx(score.score)
+            assert score.component("reason").points in [step.points for step in score.calculation]
+
+
+def test_few_points_of_a_component_leave_it_alone(grader: Grader) -> None:
+    few: list[float | None] = [1.0, 0.5, *[None] * 34]
+    assert Calibrator(grader).fit(bread(), RESPONSES, SCORES, components={"reason": few}).components == ()
+
+
+def test_a_label_from_a_rare_sample_weighs_more_in_what_is_promised(grader: Grader) -> None:
+    scores = [score if row >= 3 else 0.0 for row, score in enumerate(SCORES)]
+    even = Calibrator(grader, Policy(risk=0.4)).fit(ITEM, RESPONSES, scores)
+    chances = [0.1 if row < 3 else 1.0 for row in range(len(scores))]
+    uneven = Calibrator(grader, Policy(risk=0.4)).fit(ITEM, RESPONSES, scores, chances=chances)
+    assert uneven.fitted.weights.mean() == pytest.approx(1.0)
+    assert uneven.fitted.left_out.mean.tolist() == even.fitted.left_out.mean.tolist()
+    rows = grader.represent(ITEM, RESPONSES[9:18])
+    width = [float(v.high - v.low) for v in even.verdicts(rows)], [float(v.high - v.low) for v in uneven.verdicts(rows)]
+    assert sum(width[1]) > sum(width[0])
+    assert uneven.operating.share < even.operating.share
+    assert load_calibration(uneven.to_bytes()).name == uneven.name
+
+
 def test_study_says_it_in_words(grader: Grader, calibration: Calibration) -> None:
     examined = study(calibration, ITEM, RESPONSES, SCORES, n_boot=50)
     assert examined.report.agreement.metrics["rmse"] < examined.before.agreement.metrics["rmse"]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from grader.correction import Kernel, Representation, fit, lexical_vector
+from grader.correction import Kernel, fit
 from grader.errors import InputError
+from grader.representation import Representation, lexical_vector
 
 
 def represent(n: int, seed: int = 0, dimensions: int = 8) -> tuple[Representation, np.ndarray]:
@@ -17,7 +18,8 @@ def represent(n: int, seed: int = 0, dimensions: int = 8) -> tuple[Representatio
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     lexical = np.stack([lexical_vector(f"kind{kind} word") for kind in kinds])
     labels = np.array([0.0, 0.5, 1.0])[kinds]
-    return Representation(vectors, lexical, rng.uniform(0, 1, (n, 3)), np.full(n, 0.5)), labels
+    evidence = rng.normal(0, 1, (n, 5))
+    return Representation(vectors, lexical, rng.uniform(0, 1, (n, 3)), evidence, np.full(n, 0.5)), labels
 
 
 def test_labels_pull_marks_towards_them_and_far_answers_stay_with_the_prior() -> None:
@@ -27,7 +29,9 @@ def test_labels_pull_marks_towards_them_and_far_answers_stay_with_the_prior() ->
     before = np.abs(test.prior - labels[40:]).mean()
     assert np.abs(fitted.predict(test).mean - labels[40:]).mean() < before / 3
 
-    strange = Representation(-test.vectors, np.zeros_like(test.lexical), np.full_like(test.linear, 0.5), test.prior)
+    strange = Representation(
+        -test.vectors, np.zeros_like(test.lexical), np.full_like(test.linear, 0.5), test.evidence + 9, test.prior
+    )
     prediction = fitted.predict(strange)
     assert np.abs(prediction.mean - 0.5).max() < 0.2
     assert prediction.novelty.min() > fitted.predict(test).novelty.max()

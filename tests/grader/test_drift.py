@@ -7,7 +7,6 @@ import pytest
 
 from grader import Grader, Item
 from grader.calibration import Calibration, Calibrator
-from grader.correction import Representation
 from grader.drift import drift
 from grader.encoder import HashEncoder
 
@@ -50,8 +49,7 @@ def test_answers_of_another_kind_do(grader: Grader, calibration: Calibration) ->
 
 def test_without_answers_nothing_is_said(calibration: Calibration) -> None:
     rows = calibration.fitted.rows
-    nothing = Representation(rows.vectors[:0], rows.lexical[:0], rows.linear[:0], rows.prior[:0])
-    found = drift(calibration, nothing)
+    found = drift(calibration, rows.take([]))
     assert (found.total, found.share, found.p_value, found.warning) == (0, 0.0, 1.0, False)
 
 
