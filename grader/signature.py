@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from grader.rubric import Item
 
 
+@cache
 def package_version() -> str:
     """Version of the installed package, ``0`` when it is not installed."""
     try:

@@ -243,7 +243,13 @@ def tokenise(text: str) -> list[Token]:
     >>> [token.text for token in tokenise("Call optimizer.zero_grad() 2 times, don't wait.")]
     ['Call', 'optimizer.zero_grad()', '2', 'times', "don't", 'wait']
     """
-    return [Token(m.group(), m.start(), m.end(), str(m.lastgroup)) for m in _TOKEN.finditer(text)]
+    return list(_tokens(text))
+
+
+@lru_cache(maxsize=10_000)
+def _tokens(text: str) -> tuple[Token, ...]:
+    """The tokens of a text, kept because every stage asks for those of the same statements."""
+    return tuple(Token(m.group(), m.start(), m.end(), str(m.lastgroup)) for m in _TOKEN.finditer(text))
 
 
 _SNOWBALL = {"en": "english", "de": "german", "hi": "hindi", "fr": "french", "es": "spanish", "it": "italian"}
@@ -271,6 +277,11 @@ def stem(word: str, language: str = "en") -> str:
 
 def stems(text: str, language: str = "en") -> list[str]:
     """Stems of the tokens of ``text``; an identifier gives itself and the stems of its parts."""
+    return list(_stems(text, language))
+
+
+@lru_cache(maxsize=50_000)
+def _stems(text: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
     for token in tokenise(text):
         if token.is_code:
@@ -278,7 +289,10 @@ def stems(text: str, language: str = "en") -> list[str]:
             found.extend(stem(part, language) for part in identifier_parts(token.text))
         else:
             found.append(stem(token.text, language))
-    return found
+    return tuple(found)
+
+
+_PART = regex.compile(r"\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+|\d+")
 
 
 def identifier_parts(identifier: str) -> list[str]:
@@ -287,4 +301,4 @@ def identifier_parts(identifier: str) -> list[str]:
     >>> identifier_parts("optimizer.zero_grad()"), identifier_parts("CrossEntropyLoss")
     (['optimizer', 'zero', 'grad'], ['Cross', 'Entropy', 'Loss'])
     """
-    return list(regex.findall(r"\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+|\d+", identifier))
+    return list(_PART.findall(identifier))

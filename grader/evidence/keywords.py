@@ -70,7 +70,7 @@ def _wanted(alternative: str, match: str, language: str) -> tuple[str, ...]:
 
 
 def _runs(words: Sequence[tuple[str, Span]], known: frozenset[str], wanted: Sequence[str]) -> list[Span]:
-    if not wanted or any(word not in known for word in wanted):
+    if not wanted or not known.issuperset(wanted):
         return []
     texts = tuple(text for text, _ in words)
     length = len(wanted)

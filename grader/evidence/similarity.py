@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ def phrase(text: str, encoding: Encoding, prompt_stems: frozenset[str], language
     return Phrase(text, encoding, weights, terms)
 
 
+@lru_cache(maxsize=100_000)
 def _weight(word: str, prompt_stems: frozenset[str], language: str) -> float:
     parts = [stem(part, language) for part in identifier_parts(word)] or [stem(word, language)]
     known = stem(word, language) in prompt_stems or all(part in prompt_stems for part in parts)

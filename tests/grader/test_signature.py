@@ -36,4 +36,6 @@ def test_without_an_installation_the_version_is_0(monkeypatch: pytest.MonkeyPatc
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(module, "version", missing)
+    package_version.cache_clear()
     assert package_version() == "0"
+    package_version.cache_clear()
