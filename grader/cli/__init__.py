@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli import answers, bank, batch, calibrate, packs, quick, service, viva
+from grader.cli import answers, bank, batch, calibrate, drafting, packs, quick, service, viva
 from grader.cli.common import GraderGroup, Options
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ def _options(
 
 
 answers.register(app)
+drafting.register(bank.app)
 app.add_typer(bank.app, name="items")
 app.add_typer(packs.app, name="pack")
 viva.register(app)
