@@ -163,7 +163,7 @@ def _item_pairs(item: Item, encoder: Encoder, rng: random.Random) -> list[Pair]:
     vectors = {text: e.pooled for text, e in zip(texts, encoder.encode(texts), strict=True)}
     pairs: list[Pair] = []
     for _, wordings in groups:
-        some = rng.sample(list(permutations(wordings, 2)), min(16, len(wordings) * (len(wordings) - 1)))
+        some = rng.sample(list(permutations(wordings, 2)), min(8, len(wordings) * (len(wordings) - 1)))
         pairs.extend(Pair(a, b, _NOT_FAR, "rubric:sibling") for a, b in some)
     for at, (name, wordings) in enumerate(groups):
         others = [text for other, texts in groups[:at] + groups[at + 1 :] if other != name for text in texts]

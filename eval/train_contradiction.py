@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from eval.cache import packaged_encoder
 from eval.contradiction_data import Pair, general_pairs, in_test_tenth
 from eval.contradiction_export import export
 from eval.contradiction_graded import (
@@ -34,7 +35,6 @@ from eval.contradiction_graded import (
 )
 from eval.contradiction_training import Plan, load_checkpoint, new_model, train
 from grader.bank import load_bank
-from grader.encoder import SentenceTransformerEncoder
 from grader.evidence.crossencoder import FOLDER
 from grader.rubric import Item
 
@@ -42,6 +42,8 @@ VERSION = "1"
 CHECKPOINTS = Path(".cache/contradiction")
 #: Words of a general pair at most: short pairs are what answers look like, and cost least.
 LONGEST_GENERAL = 32
+#: Words of a pair of stage 2 at most.
+LONGEST_GRADED = 48
 #: General sets whose pairs are long or say nothing about contradiction.
 _LEFT_OUT = frozenset({"fm2", "fever_symmetric"})
 _FEW = {"med": 1200, "help_partial": 1000, "conjnli": 3000}
@@ -79,7 +81,7 @@ def _words(pair: Pair) -> int:
     return len(pair.premise.split()) + len(pair.hypothesis.split())
 
 
-def graded_stage(data: Path, items: Sequence[Item], *, made: int = 12_000, again: int = 5_000) -> list[Pair]:
+def graded_stage(data: Path, items: Sequence[Item], *, made: int = 7_000, again: int = 2_500) -> list[Pair]:
     """Pairs of stage 2."""
     rng = random.Random(1)
     right = right_statements(data)
@@ -90,20 +92,21 @@ def graded_stage(data: Path, items: Sequence[Item], *, made: int = 12_000, again
     rng.shuffle(keys)
     same = [(text, text) for text in keys]
     texts = [text for text, _ in right]
-    general = _general(data)
-    return [
-        *graded_pairs(data),
-        *graded_pairs(data),
-        *flip_pairs(right[:4000], 5, most=1),
-        *flip_pairs(same, 6, most=1),
-        *rubric_pairs(trained, SentenceTransformerEncoder()),
-        *surplus_pairs([*right[4000:5200], *same[:800]], [*texts[:2000], *keys], 8),
-        *clause_pairs([*keys, *texts[:3000]]),
-        *identical_pairs([*keys[:700], *texts[:500]]),
-        *unrelated_pairs([*keys, *texts], 1200, 3),
+    graded = graded_pairs(data)
+    pairs = [
+        *graded,
+        *rng.sample(graded, min(4000, len(graded))),
+        *flip_pairs(right[:2500], 5, most=1),
+        *flip_pairs(same[:1500], 6, most=1),
+        *rubric_pairs(trained, packaged_encoder()),
+        *surplus_pairs([*right[2500:3000], *same[1500:2000]], [*texts[:2000], *keys], 8),
+        *clause_pairs([*keys, *texts[:2000]]),
+        *identical_pairs([*keys[:500], *texts[:300]]),
+        *unrelated_pairs([*keys, *texts], 600, 3),
         *templated(made, 77),
-        *rng.sample(general, min(again, len(general))),
+        *rng.sample(general := _general(data), min(again, len(general))),
     ]
+    return [pair for pair in pairs if _words(pair) <= LONGEST_GRADED]
 
 
 def _run(stage: str, options: argparse.Namespace) -> bool:

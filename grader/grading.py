@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from grader.encoder import Encoder, Encoding, PackagedEncoder
 from grader.errors import InputError
-from grader.evidence.contradiction import Contradiction, contradictions
+from grader.evidence.contradiction import contradictions
 from grader.evidence.crossencoder import CrossEncoder
+from grader.evidence.falsehood import load_falsehood
 from grader.evidence.features import element_keywords, features
+from grader.evidence.findings import Contradiction
 from grader.evidence.judge import Judge
-from grader.evidence.keywords import Words
-from grader.evidence.similarity import Phrase
+from grader.evidence.keywords import KeywordEvidence, Words
+from grader.evidence.similarity import Alignment, Phrase
 from grader.feedback import build_feedback
 from grader.index import ItemIndex, build_index
 from grader.judging import (
@@ -62,6 +64,23 @@ class _Judged:
     counted: list[int] = field(default_factory=list)
     findings: list[Contradiction] = field(default_factory=list)
     table: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the counted statements say of each key statement."""
+
+    counted: list[int]
+    table: NDArray[np.float32]
+    found: Alignment
+    keywords: dict[tuple[str, int], KeywordEvidence]
+
+
+def _evidence(index: ItemIndex, reading: Reading, phrases: Sequence[Phrase], counted: list[int]) -> _Evidence:
+    parts = [reading.statements[at] for at in counted]
+    keywords = element_keywords(index, [Words(part.text, index.item.language, part.start) for part in parts])
+    table, found = features(index, [phrases[at] for at in counted], keywords)
+    return _Evidence(counted, table, found, keywords)
 
 
 class Grader:
@@ -196,8 +215,7 @@ class Grader:
 
     def signature(self, item: Item, calibration: str = "none") -> str:
         """The signature that marks of ``item`` carry."""
-        asked = self.judge if item.misconceptions else None
-        judge = asked.signature if asked else "none"
+        judge = f"{self.judge.signature}+{load_falsehood().version}" if self.judge else "none"
         parts = {"encoder": self.encoder.signature, "prior": self._prior.version, "words": table_hash()}
         return signature(item, **parts, judge=judge, calibration=calibration)
 
@@ -221,17 +239,18 @@ class Grader:
         if not counted:
             return judged
         chosen = [phrases[at] for at in counted]
-        words = [Words(texts[at], index.item.language, reading.statements[at].start) for at in counted]
-        keywords = element_keywords(index, words)
-        table, found = features(index, chosen, keywords)
+        said = _evidence(index, reading, phrases, counted)
         claims = [reading.roles[at] == "claim" for at in counted]
-        findings = contradictions(index, chosen, found, claims, self.judge if index.misconceptions else None)
-        credit = self._prior.credits(table)
-        components = judge_components(index, reading, counted, credit, found, keywords, findings)
-        if reading.condition is None and off_topic(index, chosen, found, components):
+        findings = contradictions(index, chosen, said.found, claims, self.judge)
+        false = {finding.statement for finding in findings if not finding.suspected}
+        true = [at for place, at in enumerate(counted) if place not in false]
+        right = said if len(true) in (0, len(counted)) else _evidence(index, reading, phrases, true)
+        credit = self._prior.credits(right.table) if true else np.zeros(len(index.keys), dtype=np.float32)
+        components = judge_components(index, reading, right.counted, credit, right.found, right.keywords, findings)
+        if reading.condition is None and not findings and off_topic(index, chosen, said.found, components):
             reading.condition = "off_topic"
             return judged
-        judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, table
+        judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, right.table
         return judged
 
     def _score(
@@ -243,10 +262,11 @@ class Grader:
         calibration: str = "none",
     ) -> Score:
         item, reading = index.item, judged.reading
-        errors = errors_found(index, reading, judged.counted, judged.findings, language)
+        sure = [finding for finding in judged.findings if not finding.suspected]
+        errors = errors_found(index, reading, judged.counted, sure, language)
         result = _mark(item, judged)
         condition = _condition(item, reading, result.raw)
-        reasons = _referral(item, condition)
+        reasons = _referral(item, condition, judged.findings)
         confidence = None
         if verdict and reading.gradable and condition in (None, "too_long"):
             judged.components = calibrated_components(judged.components, verdict.credits)
@@ -268,7 +288,7 @@ class Grader:
             referred=bool(reasons),
             referral_reasons=reasons,
             calculation=steps if reading.gradable else (),
-            statements=statement_views(reading, judged.counted, judged.findings),
+            statements=statement_views(reading, judged.counted, sure),
             feedback=build_feedback(item, judged.components, errors, condition, score, language=language),
             signature=self.signature(item, calibration),
         )
@@ -276,9 +296,10 @@ class Grader:
 
 def _mark(item: Item, judged: _Judged) -> Mark:
     """The mark after the marking guide: weights, one deduction for error, caps, honest credit."""
-    listed = [item.misconceptions[f.misconception] for f in judged.findings if f.misconception is not None]
+    sure = [finding for finding in judged.findings if not finding.suspected]
+    listed = [item.misconceptions[f.misconception] for f in sure if f.misconception is not None]
     penalties = [item.error_deduction if m.penalty is None else m.penalty for m in listed if m.cap is None]
-    penalties += [item.error_deduction for f in judged.findings if f.misconception is None]
+    penalties += [item.error_deduction for f in sure if f.misconception is None]
     caps = {f"misconception:{m.id}": m.cap for m in listed if m.cap is not None}
     if judged.reading.condition == "keyword_list":
         caps["keyword_list"] = item.keyword_list_cap
@@ -300,12 +321,16 @@ def _condition(item: Item, reading: Reading, raw: float) -> ConditionCode | None
     return "dont_know" if reading.chosen("dont_know") else None
 
 
-def _referral(item: Item, condition: ConditionCode | None) -> tuple[ReferralReason, ...]:
+def _referral(
+    item: Item, condition: ConditionCode | None, findings: Sequence[Contradiction]
+) -> tuple[ReferralReason, ...]:
     if condition == "language":
         return ("language",)
     if condition == "too_long":
         return ("too_long",)
-    return ("off_topic",) if condition == "off_topic" and item.limits.refer_off_topic else ()
+    if condition == "off_topic" and item.limits.refer_off_topic:
+        return ("off_topic",)
+    return ("contradiction",) if any(finding.suspected for finding in findings) else ()
 
 
 def _representation(index: ItemIndex, judged: Sequence[_Judged]) -> Representation:

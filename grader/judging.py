@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.evidence.contradiction import Contradiction
+from grader.evidence.findings import Contradiction
 from grader.evidence.keywords import KeywordEvidence
 from grader.evidence.similarity import Alignment, Phrase
 from grader.i18n import mark_for_translation as _
@@ -96,6 +96,8 @@ def contradicted_elements(index: ItemIndex, findings: Sequence[Contradiction]) -
     """(component, element) pairs that cannot be earned because of what the response claims."""
     wrong = set()
     for finding in findings:
+        if finding.suspected:
+            continue
         if finding.misconception is not None:
             for name in index.item.misconceptions[finding.misconception].refutes:
                 wrong |= {(name, at) for at in range(len(index.item.components[name].elements))}
@@ -162,12 +164,20 @@ def off_topic(
 
 
 EXPLANATIONS = {
-    "negation": _("This says the opposite of what is the case: check the negation."),
-    "roles": _("The two are the wrong way round here."),
-    "number": _("The number in this is not right."),
-    "antonym": _("This says the opposite of what is the case."),
+    "negation": _("This says “{first}”, and the opposite is the case."),
+    "no negation": _("This leaves out a negation: the opposite is the case."),
+    "roles": _("You have the two the wrong way round: check what belongs to “{first}” and what to “{second}”."),
+    "number": _("The number in “{first}” is not right."),
+    "antonym": _("This says the opposite of what is the case: check the word “{first}”."),
     "contradiction": _("This contradicts what is the case."),
 }
+
+
+def _explained(finding: Contradiction, language: str) -> str:
+    """Why a statement is false, with the words that make it so."""
+    first, second = (*finding.words, "", "")[:2]
+    kind = "no negation" if finding.kind == "negation" and not finding.words else finding.kind
+    return translator(language)(EXPLANATIONS[kind]).format(first=first, second=second)
 
 
 def errors_found(
@@ -185,7 +195,7 @@ def errors_found(
             slot = index.slots[finding.key or 0]
             name = index.item.components[slot.component].elements[slot.element].id
             refutes = (slot.component,)
-            why = translator(language)(EXPLANATIONS[finding.kind])
+            why = _explained(finding, language)
         words = reading.source.original[start:end]
         errors.append(
             ErrorFound(kind=finding.kind, id=name, start=start, end=end, text=words, refutes=refutes, explanation=why)

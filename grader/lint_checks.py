@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from grader.evidence.contradiction import likeness
+from grader.evidence.findings import likeness
 from grader.evidence.keywords import Words, match_keywords
 from grader.grading import Grader
 from grader.rubric import Element, Item, KeywordGroup, Location

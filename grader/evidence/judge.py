@@ -1,33 +1,32 @@
 """Which statements the contradiction model is asked about, and what follows from its answer.
 
 A statement is compared only with its nearest misconception, and only if it is about as much like that as like
-anything right: comparing everything with everything drowns the signal and costs time. Whether a statement denies a
-key statement is not asked yet: of right near-copies the model calls too many wrong (see its card).
+anything right: comparing everything with everything drowns the signal and costs time. What the model says is weighed
+together with the likeness (see `grader.evidence.falsehood`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.evidence.crossencoder import ENTAILS
+from grader.evidence.falsehood import load_falsehood, similarity_measures, with_answers
 from grader.evidence.polarity import negations
-from grader.evidence.similarity import Phrase
+from grader.evidence.similarity import Alignment, Phrase
 from grader.index import ItemIndex
 
 Floats = NDArray[np.float32]
 
-#: A misconception must be this like the statement …
-NEAR = 0.6
+#: A misconception must be this like the statement to be asked about …
+NEAR = 0.45
 #: … may be this much less like it than the nearest key statement …
-BEHIND = 0.05
-#: … must not be nearly a copy of that one with another polarity than the misconception …
+BEHIND = 0.1
+#: … and if it is at least this like it, must not be denied by it.
 NEAR_COPY = 0.8
-#: … and must be entailed by it with this probability.
-STATED = 0.5
 
 
 class Judge(Protocol):
@@ -43,33 +42,54 @@ class Judge(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A misconception that a statement states: its row, and whether a person has to decide."""
+
+    row: int
+    suspected: bool = False
+
+
 def stated_misconceptions(
     index: ItemIndex,
     statements: Sequence[Phrase],
-    keys: Floats,
-    wrong: Floats,
+    keys: Alignment,
+    wrong: Alignment,
     candidates: Sequence[bool],
     judge: Judge,
-) -> dict[int, int]:
-    """Row of the misconception statement that each statement states; statements that state none are absent.
+) -> dict[int, Stated]:
+    """The misconception that each statement states; statements that state none are absent.
 
     Args:
         index: The item, which has misconceptions.
         statements: Statements of one response.
-        keys: Likeness of key statements and statements, shape (k, s).
-        wrong: Likeness of misconception statements and statements, shape (m, s).
+        keys: Key statements against statements.
+        wrong: Misconception statements against statements.
         candidates: Which statements may be found false.
         judge: The model.
     """
     assert index.misconceptions is not None
-    asked: list[tuple[int, int]] = []
-    for at in [at for at, wanted in enumerate(candidates) if wanted]:
-        row = int(wrong[:, at].argmax())
-        own = float(keys[:, at].max())
-        other = index.misconceptions.phrases[row].text
-        denies = own >= NEAR_COPY and negations(statements[at].text) % 2 != negations(other) % 2
-        if float(wrong[row, at]) >= max(NEAR, own - BEHIND) and not denies:
-            asked.append((at, row))
-    pairs = [(statements[at].text, index.misconceptions.phrases[row].text) for at, row in asked]
-    answers = judge.predict(pairs) if pairs else ()
-    return {at: row for (at, row), values in zip(asked, answers, strict=True) if float(values[ENTAILS]) >= STATED}
+    known = [phrase.text for phrase in index.misconceptions.phrases]
+    measures, rows = similarity_measures(keys, wrong)
+    asked = [
+        at
+        for at, wanted in enumerate(candidates)
+        if wanted and worth_asking(measures[at, 0], measures[at, 1], statements[at].text, known[rows[at]])
+    ]
+    if not asked:
+        return {}
+    answers = judge.predict([(statements[at].text, known[rows[at]]) for at in asked])
+    falsehood = load_falsehood()
+    found = falsehood(with_answers(measures[asked], answers))
+    return {
+        at: Stated(int(rows[at]), suspected=bool(probability < falsehood.wrong))
+        for at, probability in zip(asked, found, strict=True)
+        if probability >= falsehood.suspected
+    }
+
+
+def worth_asking(like: float, margin: float, statement: str, misconception: str) -> bool:
+    """Whether a statement may state a misconception that is ``like`` it, by ``margin`` more than anything right."""
+    if like < NEAR or margin < -BEHIND:
+        return False
+    return like < NEAR_COPY or negations(statement) % 2 == negations(misconception) % 2

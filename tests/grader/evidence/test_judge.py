@@ -8,6 +8,7 @@ import pytest
 from grader import Grader, Item
 from grader.encoder import HashEncoder
 from grader.evidence.crossencoder import CLASSES, ENTAILS
+from grader.evidence.falsehood import MEASURES, Falsehood
 
 ITEM = Item.model_validate(
     {
@@ -49,13 +50,44 @@ class FixedJudge:
         return answer
 
 
-@pytest.mark.parametrize(("entails", "errors"), [(0.9, 1), (0.1, 0)])
-def test_the_judge_decides_on_what_is_like_a_misconception(entails: float, errors: int) -> None:
+KNEADED = "Only air that was kneaded into the dough makes it rise."
+#: Like it, with enough words of its own for the model to be asked.
+IN_OTHER_WORDS = "It rises only because air was kneaded into the dough."
+
+
+def curve(**changed: object) -> Falsehood:
+    weights = np.array([8.0 if name == "entails" else 0.0 for name in MEASURES])
+    values = {"version": "test", "weights": weights, "bias": 0.0, "wrong": 0.8, "suspected": 0.4} | changed
+    return Falsehood(**values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("entails", "errors", "referred"), [(0.9, 1, False), (0.5, 0, True), (0.1, 0, False)])
+def test_the_judge_helps_to_decide_on_what_is_like_a_misconception(
+    entails: float, errors: int, referred: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.evidence.judge.load_falsehood", curve)
     judge = FixedJudge(entails)
-    score = Grader(HashEncoder(), judge=judge).grade(ITEM, "Only air that was kneaded into the dough makes it rise.")
+    score = Grader(HashEncoder(), judge=judge).grade(ITEM, IN_OTHER_WORDS)
     assert len(score.errors) == errors
-    assert len(judge.asked) == 1
-    assert "|judge:fixed@1|" in score.signature
+    assert score.referral_reasons == (("contradiction",) if referred else ())
+    assert judge.asked == [(IN_OTHER_WORDS, KNEADED)]
+    assert "|judge:fixed@1+" in score.signature
+
+
+def test_a_misconception_word_for_word_is_recognised_without_asking() -> None:
+    judge = FixedJudge(0.0)
+    score = Grader(HashEncoder(), judge=judge).grade(ITEM, KNEADED)
+    assert [error.id for error in score.errors] == ["kneaded-air"]
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(
+    "frame", ["It is not true that {}", "It is a mistake to think that {}", "Some say {}, but that is wrong."]
+)
+def test_a_misconception_that_is_denied_is_not_stated(frame: str) -> None:
+    judge = FixedJudge(1.0)
+    said = frame.format("only air that was kneaded into the dough makes it rise")
+    assert Grader(HashEncoder(), judge=judge).grade(ITEM, said).errors == ()
 
 
 def test_nothing_is_asked_about_a_right_answer_or_something_else() -> None:
@@ -72,7 +104,7 @@ def test_without_a_judge_likeness_decides_and_the_signature_says_so() -> None:
     assert "|judge:none|" in score.signature
 
 
-def test_an_item_without_misconceptions_needs_no_judge() -> None:
-    plain = Item.from_reference("Why does bread rise?", "Yeast gives off gas.")
-    score = Grader(HashEncoder(), judge=FixedJudge(0.9)).grade(plain, "Yeast gives off gas.")
-    assert "|judge:none|" in score.signature
+def test_an_exact_copy_of_a_reference_answer_needs_no_judge() -> None:
+    plain, judge = Item.from_reference("Why does bread rise?", "Yeast gives off gas."), FixedJudge(0.0)
+    assert Grader(HashEncoder(), judge=judge).grade(plain, "Yeast gives off gas.").errors == ()
+    assert judge.asked == []
