@@ -25,8 +25,6 @@ from grader.errors import InputError
 from grader.referral import Policy
 from grader.rubric import Item
 
-#: Jobs that belong to an item and not to an exam.
-KINDS = ("fit", "compare", "suggest")
 _OPEN: OrderedDict[str, Calibration] = OrderedDict()
 _MOST_OPEN = 16
 _lock = threading.Lock()
@@ -115,7 +113,7 @@ def start_fit(
         "labels": [one.id for one in found],
         "carried_from": carried_from,
     }
-    return _start(session, row, actor, "fit", version, params, size=len(found))
+    return start_job(session, row, actor, "fit", version, params, size=len(found))
 
 
 def start_comparison(
@@ -123,7 +121,7 @@ def start_comparison(
 ) -> Job:
     """A job that marks an exam's answers with two calibrations; no mark changes."""
     params = {"item": row.slug, "exam": exam.id, "before": before_id, "after": after.id}
-    return _start(session, row, actor, "compare", after.item_version, params, ids=ids, size=len(ids))
+    return start_job(session, row, actor, "compare", after.item_version, params, ids=ids, size=len(ids))
 
 
 def start_suggestion(
@@ -131,10 +129,10 @@ def start_suggestion(
 ) -> Job:
     """A job that finds the answers of an exam whose labels would tell most."""
     params = {"item": row.slug, "exam": exam.id, "number": number}
-    return _start(session, row, actor, "suggest", version, params, ids=ids, size=len(ids))
+    return start_job(session, row, actor, "suggest", version, params, ids=ids, size=len(ids))
 
 
-def _start(
+def start_job(
     session: Session,
     row: ItemRow,
     actor: str,
@@ -145,6 +143,21 @@ def _start(
     size: int,
     ids: Sequence[str] = (),
 ) -> Job:
+    """A job of one chunk about an item.
+
+    Args:
+        session: A write transaction in which the item is locked.
+        row: The item.
+        actor: Who starts it.
+        kind: What to do.
+        version: Version of the item.
+        params: What else the worker needs to know.
+        size: What progress is counted in.
+        ids: Answers it is about.
+
+    Raises:
+        Problem: Another job of this kind is not finished for the item.
+    """
     running = exists().where(Job.item_id == row.id, Job.kind == kind, Job.state.in_(("active", "paused")))
     if session.scalar(select(running)):
         raise Problem("wrong-state", f"a job of this kind ({kind}) is not finished for the item; wait or cancel it")

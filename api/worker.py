@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from api import calibrations, items, jobs, marks
+from api import calibrations, edits, items, jobs, marks
 from api.calibration_work import PART, TASKS, Task
 from api.db import Database
 from api.db.models import Answer, Chunk, Job
@@ -22,6 +22,7 @@ from grader.calibration import Calibration
 from grader.errors import InputError
 from grader.score import Score
 
+_TASKS = {**TASKS, "edit": edits.preview}
 log = structlog.get_logger("worker")
 
 
@@ -59,8 +60,8 @@ class Worker:
     def _work(self, chunk: Chunk) -> jobs.Store:
         with self.db.read() as session:
             job = session.get_one(Job, chunk.job_id)
-        if job.kind in TASKS:
-            return TASKS[job.kind](Task(self.db, self.scorer, chunk, job, lambda done: self._tick(chunk, done)))
+        if job.kind in _TASKS:
+            return _TASKS[job.kind](Task(self.db, self.scorer, chunk, job, lambda done: self._tick(chunk, done)))
         graded, novelty = self._grade(chunk)
 
         def store(session: Session, row: Chunk, job: Job) -> None:

@@ -31,7 +31,7 @@ class JobView(View):
     id: str
     exam: str | None
     item: str | None = Field(description="Id of the item, for work on a calibration.")
-    kind: str = Field(examples=["grade", "dry_run", "fit", "compare", "suggest"])
+    kind: str = Field(examples=["grade", "dry_run", "fit", "compare", "suggest", "edit"])
     state: str = Field(examples=["active", "paused", "done", "failed", "cancelled"])
     total: int
     done: int

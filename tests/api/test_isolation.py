@@ -54,8 +54,10 @@ def calibration_ids(service):
 def item_jobs(service, exam, calibration):
     compare = service.call("POST", f"/calibrations/{calibration}/comparisons", {"exam": exam})
     suggest = service.call("POST", f"/exams/{exam}/items/practice-one/suggestions", {})
+    content = service.call("GET", "/items/practice-one")["content"]
+    edit = service.call("POST", "/items/practice-one/edit-previews", {"exam": exam, "content": content})
     service.work()
-    return {"comparisons": compare["id"], "suggestions": suggest["id"]}
+    return {"comparisons": compare["id"], "suggestions": suggest["id"], "edit-previews": edit["id"]}
 
 
 BODIES = [
@@ -83,6 +85,7 @@ def test_every_route_with_an_id(two, content):
     group = {"answers": [ids["answer_id"]], "item": "practice-one", "score": 1, "reason": "x"}
     labels = {"labels": [{"answer": ids["answer_id"], "human_score": 1}]}
     bodies = [*BODIES, group, labels, {"exam": ids["exam_id"]}, {"content": content("practice-one")}]
+    bodies += [{"exam": ids["exam_id"], "content": content("practice-one")}]
     seen = tried = 0
     for path, operations in service.client.app.openapi()["paths"].items():
         if "{" not in path:

@@ -6,17 +6,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from fastapi import UploadFile as FastUpload
-from sqlalchemy import select
 from starlette.datastructures import UploadFile
 
-from api import items
-from api.db.models import Exam, ExamItem
 from api.problems import Problem
 from api.routes import calibrations as calibration_routes
 from api.routes import items as item_routes
 from api.routes import labels as label_routes
 from api.schemas import Id, SlugPath
 from api.web.page import Ctx, PageRoute, Teacher, body_of
+from api.web.routes.rubrics import exams_with
 
 router = APIRouter(route_class=PageRoute, prefix="/rubrics/{slug}/calibration")
 _RUNNING = ("active", "paused")
@@ -30,15 +28,6 @@ _FRAMED = {
 def _item(ctx: Ctx, slug: str) -> dict[str, Any]:
     found: dict[str, Any] = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
     return found
-
-
-def _exams(ctx: Ctx, slug: str) -> list[tuple[str, str]]:
-    """Id and title of the exams that hold the item, the newest first."""
-    with ctx.svc.db.read() as session:
-        row = items.row_of(session, ctx.me, slug)
-        query = select(Exam.id, Exam.title).join(ExamItem, ExamItem.exam_id == Exam.id)
-        found = session.execute(query.where(ExamItem.item_id == row.id).order_by(Exam.id.desc()).limit(200))
-        return [(one.id, one.title) for one in found]
 
 
 def _show(ctx: Ctx, template: str, slug: str, **data: Any) -> Response:
@@ -57,7 +46,7 @@ def _overview(ctx: Ctx, slug: str, **more: Any) -> Response:
         "shelf": ctx.call(calibration_routes.list_calibrations, slug, ctx.me, ctx.svc),
         "running": next((one for one in jobs if one["kind"] == "fit" and one["state"] in _RUNNING), None),
         "failed": next((one for one in jobs[:1] if one["state"] == "failed"), None),
-        "exams": _exams(ctx, slug),
+        "exams": exams_with(ctx, slug),
         "taken": None,
     }
     return _show(ctx, "calibration.html", slug, **{**data, **more})
@@ -172,7 +161,7 @@ def look(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     study = ctx.call(calibration_routes.get_study, calibration_id, ctx.me, ctx.svc)["study"]
     shelf = ctx.call(calibration_routes.list_calibrations, slug, ctx.me, ctx.svc)
     others = [one for one in shelf["data"] if one["item_version"] == found["item_version"] and one["id"] != found["id"]]
-    data = {"one": found, "study": study, "shelf": shelf, "others": others, "exams": _exams(ctx, slug)}
+    data = {"one": found, "study": study, "shelf": shelf, "others": others, "exams": exams_with(ctx, slug)}
     return _show(ctx, "calibration_one.html", slug, **data)
 
 

@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from ruamel.yaml import YAML
+from sqlalchemy import select
 
 from api import items
+from api.db.models import Exam, ExamItem
+from api.routes import edits as edit_routes
 from api.routes import items as item_routes
-from api.schemas import SlugPath
+from api.schemas import Id, SlugPath
 from api.web.markup import pieces, spans_of
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.practice import all_items, tags_of
@@ -87,7 +90,17 @@ def new(ctx: Teacher) -> Response:
 
 def _editor(ctx: Ctx, view: dict[str, Any] | None, text: str, status: int = 200, message: str = "") -> Response:
     versions = ctx.call(item_routes.list_versions, view["id"], ctx.me, ctx.svc)["data"] if view else []
-    return ctx.page("rubric.html", status, view=view, yaml=text, versions=versions, message=message)
+    found = exams_with(ctx, view["id"]) if view else []
+    return ctx.page("rubric.html", status, view=view, yaml=text, versions=versions, message=message, exams=found)
+
+
+def exams_with(ctx: Ctx, slug: str) -> list[tuple[str, str]]:
+    """Id and title of the exams that hold an item, the newest first."""
+    with ctx.svc.db.read() as session:
+        row = items.row_of(session, ctx.me, slug)
+        query = select(Exam.id, Exam.title).join(ExamItem, ExamItem.exam_id == Exam.id)
+        found = session.execute(query.where(ExamItem.item_id == row.id).order_by(Exam.id.desc()).limit(200))
+        return [(one.id, one.title) for one in found]
 
 
 def _lint(ctx: Ctx, text: str) -> dict[str, Any]:
@@ -145,6 +158,26 @@ def save(ctx: Teacher, slug: SlugPath) -> Response:
     revision = int(ctx.number("revision") or 0)
     ctx.call(item_routes.create_version, slug, body, ctx.me, ctx.unit(), revision)
     return ctx.go(f"/rubrics/{slug}")
+
+
+@router.post("/{slug}/preview")
+def start_preview(ctx: Teacher, slug: SlugPath) -> Response:
+    """Try the edited rubric on an exam's answers."""
+    text = ctx.text("yaml", _LIMIT)
+    if not _lint(ctx, text)["ok"]:
+        view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
+        return _editor(ctx, view, text, 422, ctx.t("Not tried: correct what is listed as wrong."))
+    content = parse_item(text).model_dump(mode="json")
+    body = body_of(edit_routes.NewEditPreview, exam=ctx.text("exam", 40), content=content)
+    job = ctx.call(edit_routes.start_preview, slug, body, ctx.me, ctx.unit())
+    return ctx.go(f"/rubrics/{slug}/preview/{job['id']}")
+
+
+@router.get("/{slug}/preview/{job_id}")
+def look_at_preview(ctx: Teacher, slug: SlugPath, job_id: Id) -> Response:
+    """Which marks an edit would change."""
+    found = ctx.call(edit_routes.get_preview, job_id, ctx.me, ctx.svc)
+    return ctx.page("rubric_preview.html", slug=slug, preview=found, job=found["job"])
 
 
 @router.get("/{slug}/diff")

@@ -146,7 +146,7 @@ def control(ctx: Teacher, job_id: Id, action: str) -> Response:
         raise Problem("not-found", "there is no such action")
     job = ctx.call(handlers[action], job_id, ctx.me, ctx.unit())
     if job["item"]:
-        return ctx.go(f"/rubrics/{job['item']}/calibration")
+        return ctx.go(f"/rubrics/{job['item']}{'' if job['kind'] == 'edit' else '/calibration'}")
     return ctx.go(f"/teach/exams/{job['exam']}" if job["kind"] == "grade" else f"/teach/regrades/{job_id}")
 
 
