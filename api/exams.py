@@ -16,6 +16,8 @@ from api.problems import Problem
 from grader.rubric import Item
 
 _MANY = 400
+# The first chunk of a job is small, so that its progress shows at once.
+_FIRST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +240,10 @@ def start_job(
         item = items.content_of(session, slot.item_id, version)
         calibration = calibrations.in_force(session, exam.org_id, item)
         ids = _to_grade(session, exam.id, slot.item_id, everything=kind == "dry_run")
-        for start in range(0, len(ids), size):
-            part = ids[start : start + size]
-            session.add(_chunk(job, slot.item_id, version, part, calibration))
+        while ids:
+            most = size if count else min(size, _FIRST)
+            session.add(_chunk(job, slot.item_id, version, ids[:most], calibration))
+            ids = ids[most:]
             count += 1
     if count == 0:
         job.state, job.finished_at = "done", job.created_at

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -19,9 +17,8 @@ from grader.rubric import Item
 Use = Literal["practice", "exam"]
 
 
-@lru_cache(maxsize=512)
-def _parsed(_: str, text: str) -> Item:
-    return Item.model_validate_json(text)
+_MOST_PARSED = 512
+_parsed: dict[str, Item] = {}
 
 
 def parse_content(content: Mapping[str, Any]) -> Item:
@@ -61,10 +58,17 @@ def content_of(session: Session, item_id: str, version: int) -> Item:
     Raises:
         Problem: There is no such version.
     """
-    found = session.get(ItemVersion, (item_id, version))
-    if found is None:
+    where = (ItemVersion.item_id == item_id, ItemVersion.version == version)
+    key = session.scalar(select(ItemVersion.content_hash).where(*where))
+    if key is None:
         raise Problem("not-found", f"the item has no version {version}")
-    return _parsed(found.content_hash, json.dumps(found.content))
+    item = _parsed.get(key)
+    if item is None:
+        item = Item.model_validate(session.scalar(select(ItemVersion.content).where(*where)))
+        if len(_parsed) >= _MOST_PARSED:
+            _parsed.clear()
+        _parsed[key] = item
+    return item
 
 
 def locked_for_candidates(session: Session, row: ItemRow) -> bool:

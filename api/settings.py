@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     max_cell_chars: int = Field(default=20_000, ge=1)
     chunk_size: int = Field(default=100, ge=1, le=1000)
     lease_seconds: float = Field(default=60, gt=0)
-    poll_seconds: float = Field(default=0.5, gt=0)
+    poll_seconds: float = Field(default=0.25, gt=0)
     max_attempts: int = Field(default=5, ge=1)
     stream_seconds: float = Field(default=300, gt=0)
     rate_limit: str = "600/minute"

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import select
 
 from api.db.models import Chunk, Job, Mark
 from api.worker import run_worker
@@ -336,6 +337,19 @@ def test_item_of_an_exam_cannot_be_deleted(service):
     service.exam()
     answer = service.client.delete("/v1/items/practice-one", headers={**service.teacher, "If-Match": '"2"'})
     assert code(answer) == "in-use"
+
+
+def test_the_first_chunk_is_small_so_that_progress_shows_at_once(make_service):
+    service = make_service(chunk_size=100)
+    exam = service.exam()
+    service.answer(exam["id"], {f"{n}": {"practice-one": f"It keeps {n}.", "practice-two": "x"} for n in range(20)})
+    job = service.call("POST", f"/exams/{exam['id']}/grade")
+    svc = service.client.app.state.services
+    with svc.db.read() as session:
+        sizes = list(session.scalars(select(Chunk.size).where(Chunk.job_id == job["id"]).order_by(Chunk.id)))
+    assert sizes == [8, 12, 20]
+    assert service.work() == 3
+    assert service.call("GET", f"/exams/{exam['id']}")["marked"] == 40
 
 
 def test_grade_boundaries(service):
