@@ -69,7 +69,7 @@ def turned(statement: str, key: str, language: str = "en") -> Turn | None:
     found = roles(statement, key, language)
     if found or _shared(said, wanted) < SAME_CONTENT:
         return found
-    return _number(statement, key) or _polarity(statement, key, said, wanted)
+    return _number(statement, key) or _polarity(statement, key, language)
 
 
 def _terms(text: str, language: str) -> list[_Term]:
@@ -96,14 +96,15 @@ def _shared(said: Sequence[_Term], wanted: Sequence[_Term]) -> float:
     return len(mine & theirs) / max(1, len(mine), len(theirs))
 
 
-def _polarity(statement: str, key: str, said: Sequence[_Term], wanted: Sequence[_Term]) -> Turn | None:
+def _polarity(statement: str, key: str, language: str) -> Turn | None:
     """An odd number of negations and opposites between the two."""
+    said, wanted = _terms(statement, language), _terms(key, language)
     opposite = _opposite(said, wanted)
     differs = negations(statement) % 2 != negations(key) % 2
     if differs == bool(opposite):
         return None
     if opposite:
-        return Turn("antonym", (opposite,))
+        return None if _converse(statement, key, language) else Turn("antonym", (opposite,))
     mine, theirs = {term.stem for term in said}, {term.stem for term in wanted}
     if mine - theirs and theirs - mine:
         return None
@@ -193,28 +194,44 @@ def _beside(name: str, clauses: Iterable[Sequence[_Term]]) -> set[str]:
 def _linked(statement: str, key: str, language: str) -> Turn | None:
     """Cause and effect, or earlier and later, changed places."""
     mine, theirs = _sides(statement, language), _sides(key, language)
-    if mine is None or theirs is None or mine[0] != theirs[0]:
+    if mine is None or theirs is None or mine.family != theirs.family:
         return None
-    _, first, second = mine
-    _, before, behind = theirs
-    straight = _common(first, before) + _common(second, behind)
-    crossed = _common(first, behind) + _common(second, before)
-    enough = min(_common(first, behind), _common(second, before)) > 0
-    if mine[0] == "comparison":
-        enough = enough and crossed > 2
-    if enough and crossed > straight + 1 and not any(_mirrors(first + second, before + behind)):
-        return Turn("roles", (first[-1].text, second[-1].text))
+    straight, crossed = mine.common(theirs), mine.common(theirs.turned())
+    enough = min(crossed) > 0 and (mine.family != "comparison" or sum(crossed) > 2)
+    if enough and sum(crossed) > sum(straight) + 1 and not _opposite(mine.terms, theirs.terms):
+        return Turn("roles", (mine.first[-1].text, mine.second[-1].text))
     return None
 
 
-def _mirrors(said: Sequence[_Term], wanted: Sequence[_Term]) -> Iterable[str]:
-    """Opposites of the key statement's words: "B is smaller than A" for "A is larger than B"."""
-    theirs = {term.text.casefold() for term in wanted}
-    return (term.text for term in said if OPPOSITES.get(term.text.casefold(), frozenset()) & theirs)
+def _converse(statement: str, key: str, language: str) -> bool:
+    """Whether one is a comparison from the other end: "B is smaller than A" for "A is larger than B"."""
+    mine, theirs = _sides(statement, language), _sides(key, language)
+    if mine is None or theirs is None or (mine.family, theirs.family) != ("comparison", "comparison"):
+        return False
+    return min(mine.common(theirs.turned())) > 0
 
 
-def _sides(text: str, language: str) -> tuple[str, list[_Term], list[_Term]] | None:
-    """Family of the link and what stands first and second, as with *so*, *before* and *than*."""
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What stands on the two sides of a link, turned as with *so*, *before* and *than*."""
+
+    family: str
+    first: list[_Term]
+    second: list[_Term]
+
+    @property
+    def terms(self) -> list[_Term]:
+        return [*self.first, *self.second]
+
+    def turned(self) -> _Sides:
+        return _Sides(self.family, self.second, self.first)
+
+    def common(self, other: _Sides) -> tuple[int, int]:
+        """Number of words that the first sides, and that the second sides, have in common."""
+        return _common(self.first, other.first), _common(self.second, other.second)
+
+
+def _sides(text: str, language: str) -> _Sides | None:
     found = _LINK.match(text.strip(" ."))
     if found is None:
         return None
@@ -223,8 +240,8 @@ def _sides(text: str, language: str) -> tuple[str, list[_Term], list[_Term]] | N
     if not first or not second:
         return None
     if link in _TURNED_LINKS:
-        return _TURNED_LINKS[link], second, first
-    return _STRAIGHT_LINKS[link], first, second
+        return _Sides(_TURNED_LINKS[link], second, first)
+    return _Sides(_STRAIGHT_LINKS[link], first, second)
 
 
 def _common(first: Sequence[_Term], second: Sequence[_Term]) -> int:
