@@ -14,6 +14,7 @@ import regex
 
 from grader.evidence.keywords import Words
 from grader.evidence.similarity import KeyStatements
+from grader.fluency import longest_run, out_of_order
 from grader.index import KEY_WORD, ItemIndex
 from grader.segment import Statement, looks_like_code
 from grader.text import Token, identifier_parts, stem, stems, tokenise
@@ -61,10 +62,21 @@ _CONDITIONAL = regex.compile(
 _RELATION = regex.compile(r"->|=>|<-|!=|==|\s[<>=]=?\s|:(?=\s)|\bvs\b")
 _SEPARATOR = regex.compile(r"[,;|\n]|\s[-/]\s")
 _JOINTS = frozenset({"and", "or"})
-_JOINT = regex.compile(r"[,;|\n/]|\s-\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
+_JOINT = regex.compile(r"[,;|\n/]|\s-\s|\s=\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
+_SIGN = regex.compile(r"[=+*/<>|:]")
+_ARGUMENTS = regex.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
+_BARE_NAME = regex.compile(r"\W*[\p{L}_][\p{L}\p{N}_]*\W*")
+_SEVERAL_NAMES = regex.compile(r"(?:[\p{L}_]\w*[./]){5,}")
 #: So many terms in a row make a list.
 _TERMS = 5
 _TERMS_OF_A_LIST = 8
+#: So many words in a row without a small word or a mark between them are no sentence.
+_LONG_RUN = 7
+#: So often the same small word, and hardly any other, is no sentence either.
+_SAME_JOINT = 4
+_NO_OTHER = 0.75
+#: Notes full of commas and signs have an order of their own.
+_WORDS_A_MARK = 6
 _LONG_REMARK = 20
 #: Share of letters in known words below which a statement may be a sentence in another language.
 _READABLE = 0.7
@@ -106,12 +118,19 @@ def roles(parts: Sequence[Statement], index: ItemIndex, *, honest: bool) -> list
     bare = [
         at
         for at, part in enumerate(parts)
-        if found[at] == "claim" and is_term(part.text) and not _says_one_of(_terms(part.text, index), index.keys)
+        if _is_bare(part, found[at]) and not _says_one_of(_terms(part.text, index), index.keys)
     ]
-    if len(bare) >= _most(index):
+    if sum(len(_with_words(_SEPARATOR.split(parts[at].text))) for at in bare) >= _most(index):
         for at in bare:
             found[at] = "keyword_list"
     return found
+
+
+def _is_bare(part: Statement, role: Role) -> bool:
+    """Whether a statement, or everything between its commas or lines, is a term without a claim."""
+    if role not in ("claim", "code", "gibberish") or regex.search(r"=\s*\S|\w\([^)]", part.text):
+        return False
+    return all(is_term(segment) for segment in _SEPARATOR.split(part.text))
 
 
 def _terms(text: str, index: ItemIndex) -> frozenset[str]:
@@ -134,7 +153,7 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
     text = statement.text
     tokens = tokenise(text)
     if statement.is_code and looks_like_code(text):
-        return "code"
+        return "keyword_list" if _lists_names(text, _most(index)) else "code"
     terms = _terms(text, index)
     if terms <= index.prompt.terms.keys() and _share(index.prompt.terms, terms) >= _WHOLE_PROMPT:
         return "echo"
@@ -148,11 +167,12 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
+    most = _most(index)
     words = [token.text for token in tokens if token.kind == "word"]
     known = not words or readable_share(words, index.vocabulary) >= _READABLE
-    if known and is_keyword_list(text, tokens, most=_most(index)):
-        return "keyword_list"
-    return "claim"
+    listed = known and is_keyword_list(text, tokens, most=most)
+    scattered = known and index.item.language == "en" and _is_no_sentence(text, most)
+    return "keyword_list" if listed or scattered or _lists_names(text, most) else "claim"
 
 
 def _says_one_of(terms: frozenset[str], wordings: KeyStatements | None) -> bool:
@@ -263,6 +283,30 @@ def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = _TERMS) -
     plain = sum(word in FUNCTION_WORDS - NEGATIONS - _JOINTS for word in words)
     bare = sum(is_term(segment) for segment in segments)
     return len(segments) >= most and bare >= 0.85 * len(segments) and plain <= 0.2 * len(words)
+
+
+def _lists_names(text: str, most: int) -> bool:
+    """Whether terms are dressed as code: ``most`` bare names between two brackets, or a dotted chain of six."""
+    if _SEVERAL_NAMES.search(text):
+        return True
+    arguments = (regex.split(r"[,;]", inside) for inside in _ARGUMENTS.findall(text.replace("()", "")))
+    return any(sum(_BARE_NAME.fullmatch(name) is not None for name in names) >= most for names in arguments)
+
+
+def _is_no_sentence(text: str, most: int) -> bool:
+    """Whether English words stand side by side: in no order, or with nothing that could join them.
+
+    Words said twice are left alone, as in "short string high pitch, long string low pitch".
+    """
+    words = [token.text.casefold() for token in tokenise(text) if token.kind != "number"]
+    joints = [word for word in words if word in FUNCTION_WORDS or word in NEGATIONS or word in _CLAIM_WORDS]
+    content = [word for word in words if word not in joints]
+    if len(content) > most and len(set(content)) == len(content) and not _RELATION.search(text):
+        same = max(map(joints.count, joints), default=0)
+        if not joints or (same >= _SAME_JOINT and same >= _NO_OTHER * len(joints)):
+            return True
+    marks = len(_SEPARATOR.findall(text)) + len(_SIGN.findall(text))
+    return longest_run(text) >= _LONG_RUN or (_WORDS_A_MARK * marks <= len(words) and out_of_order(text))
 
 
 def is_term(text: str) -> bool:

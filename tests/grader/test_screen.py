@@ -88,6 +88,53 @@ def test_statements_about_other_things_than_the_candidate(text: str) -> None:
     assert not has_dont_know(text)
 
 
+DISGUISES: dict[str, Callable[[list[str]], str]] = {
+    "blanks": " ".join,
+    "lines": "\n".join,
+    "the": lambda terms: "the " + " the ".join(terms),
+    "of": " of ".join,
+    "equals": " = ".join,
+    "sentence": lambda terms: "It has " + " ".join(terms),
+    "call": lambda terms: f"answer({', '.join(terms)})",
+    "chain": ".".join,
+    "fence": lambda terms: "```\n" + "\n".join(terms) + "\n```",
+}
+TERMS = ["gravity", "moon", "bulge", "harbour", "calendar", "planet", "beach", "sun", "spring", "neap"]
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_list_of_terms_in_disguise(disguise: str, index: ItemIndex) -> None:
+    parts = statements(normalise(DISGUISES[disguise](TERMS)))
+    assert set(roles(parts, index, honest=False)) == {"keyword_list"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "optimizer.zero_grad(); loss = criterion(model(x), y); loss.backward(); optimizer.step()",
+        "loader = DataLoader(data, batch_size=32, shuffle=True, num_workers=4, collate_fn=join)",
+        "model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))",
+        "x = torch.zeros(2, 3, 4, 5, 6)",
+    ],
+)
+def test_code_that_does_something_is_code(text: str, zero_grad: ItemIndex) -> None:
+    assert role_of(text, zero_grad, is_code=True) == "code"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Short string high pitch, long string low pitch.",
+        "leaf = no grad_fn, made by you, not by an op",
+        "height x width x colour x time",
+        "Keeping activations in a stable range permits higher learning rates.",
+        "view is giving same data in other shape and if tensor not contiguous it often comes error.",
+    ],
+)
+def test_notes_and_the_english_of_learners_are_claims(text: str, zero_grad: ItemIndex) -> None:
+    assert role_of(text, zero_grad) == "claim"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
