@@ -115,6 +115,40 @@ def run_viva_answers(
         _print(bench.header() | {"viva": bench.viva()}, as_json)
 
 
+@app.command("calibration")
+def run_calibration(
+    data: Data = None,
+    cache: Cache = _CACHE,
+    limit: Limit = None,
+    seeds: Seeds = 20,
+    boot: Boot = 1000,
+    seed: Seed = 0,
+    prior: Prior = "auto",
+    out: Annotated[Path | None, typer.Option(help="Folder for results.json and results.md; docs by default.")] = None,
+) -> None:
+    """What labels are worth; goes into results.json and results.md beside what is there (a quick run: a file apart)."""
+    with _work():
+        bench = Bench.prepare(_options(data, cache, limit, seeds, boot, seed, prior), timed())
+        folder = out or (Path("docs") if limit is None else cache / "quick")
+        known = read(folder / "results.json") if (folder / "results.json").is_file() else bench.header()
+        path = write(known | {"calibration": bench.calibration()}, folder)
+        print(f"{path} and {_write_page(path).name}")
+
+
+@app.command("meaning")
+def run_meaning(
+    data: Data = None,
+    cache: Cache = _CACHE,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Whether right is told from wrong: edits, right answers, contrasts, viva answers; each part left out in turn."""
+    with _work():
+        bench = Bench.prepare(_options(data, cache, None, 1, 1, seed, "shipped"), timed())
+        _print(bench.header() | {"meaning": bench.meaning()}, as_json)
+        bench.systems.encoder.flush()
+
+
 @app.command("report")
 def run_report(
     name: Annotated[str, typer.Argument(help="Data set.")],

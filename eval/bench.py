@@ -9,14 +9,16 @@ from typing import Any
 
 from eval.abuse import abuse_table, bank_frame, right_answers
 from eval.cache import RowCache, packaged_encoder, packaged_judge
+from eval.calibration import calibration_tables
 from eval.datasets import read_viva
-from eval.few_labels import LEARNERS, few_labels
 from eval.few_labels import Plan as Curve
+from eval.few_labels import few_labels
 from eval.frames import Collection, collect, english
 from eval.grading import GraderSystem
+from eval.meaning_bench import CachedJudge, meaning_results
 from eval.progress import Progress, silent
 from eval.protocols import Line, Plan, grouped, leave_out, official
-from eval.results import described, header, plain_abuse, plain_line
+from eval.results import described, header, marks_signature, plain_abuse, plain_line
 from eval.systems import SHIPPED, Systems
 from eval.viva import item_id
 from eval.viva_bench import viva_results
@@ -77,9 +79,7 @@ class Bench:
         """The lines of one protocol."""
         frames, systems = self.collection.frames, self.systems
         if name == "few-labels":
-            curve = Curve(seeds=self.options.seeds, n_boot=self.options.n_boot, seed=self.options.seed,
-                          progress=self.progress)  # fmt: skip
-            return few_labels(frames, systems.fit_prior, curve, LEARNERS)
+            return few_labels(frames, systems.fit_prior, self._curve())
         run, fits = {
             "official": (official, systems.official()),
             "leave-out": (leave_out, systems.unseen()),
@@ -87,6 +87,19 @@ class Bench:
         }[name]
         plan = Plan(fits, systems.baselines(), self.options.n_boot, self.options.seed, self.progress)
         return run(frames, plan)
+
+    def _curve(self) -> Curve:
+        options = self.options
+        return Curve(seeds=options.seeds, n_boot=options.n_boot, seed=options.seed, progress=self.progress,
+                     cache=options.cache)  # fmt: skip
+
+    def calibration(self) -> Json:
+        """The tables of `eval.calibration`."""
+        found = calibration_tables(
+            self.collection.frames, self.systems.fit_prior, self._curve(), salt=self.options.prior
+        )
+        self.systems.encoder.flush()
+        return found | {"signature": marks_signature(self.systems.shipped.grader)}
 
     def abuse(self) -> list[Json]:
         """The abuse suite on every data set in English, and on the items of the bank."""
@@ -129,6 +142,18 @@ class Bench:
         shipped = self.systems.shipped.grader
         return viva_results(path, self.bank, shipped, n_boot=self.options.n_boot, seed=self.options.seed)
 
+    def meaning(self) -> Json:
+        """The tables on meaning; empty without a contradiction model."""
+        judge = self.systems.judge
+        if judge is None:
+            return {}
+        self.progress("meaning")
+        asked = CachedJudge(judge, self.options.cache)
+        folder, seed = self.collection.folder, self.options.seed
+        found = meaning_results(self.systems.encoder, asked, self.bank, folder, self.viva_file(), seed=seed)
+        asked.flush()
+        return found
+
     def header(self) -> Json:
         """What the figures depend on, and the data."""
         options = self.options
@@ -143,7 +168,9 @@ class Bench:
         """All results."""
         results = self.header()
         results["lines"] = [plain_line(line) for name in PROTOCOLS for line in self.protocol(name)]
+        results["calibration"] = self.calibration()
         results["abuse"] = self.abuse()
         results["viva"] = self.viva()
+        results["meaning"] = self.meaning()
         self.systems.encoder.flush()
         return results

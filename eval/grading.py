@@ -57,7 +57,7 @@ class GraderSystem:
         """
         self.grader = grader
         self._cache = cache or RowCache(None)
-        self._salt = salt
+        self.salt = salt
 
     def __call__(self, frame: pd.DataFrame) -> Prediction:
         """The prediction for a prepared frame; each question becomes an item of its references."""
@@ -82,7 +82,7 @@ class GraderSystem:
 
     def _space(self) -> str:
         """Hash of all that decides marks besides item and response."""
-        return digest(["marks", self._salt, library_hash(), self.grader.signature(probe())])
+        return digest(["marks", self.salt, library_hash(), self.grader.signature(probe())])
 
     def _grade(self, pairs: Sequence[tuple[Item, str]]) -> npt.NDArray[np.float64]:
         """One row a pair: raw mark, score, whether referred, whether a false statement was found."""

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eval.calibration_page import calibration_part
+from eval.markdown import estimate, share, short, table, yes
+from eval.meaning_page import tables
 from eval.measures import MEASURES
 
 Json = Mapping[str, Any]
@@ -102,7 +105,7 @@ def page(results: Json) -> str:
         lines = [line for line in results.get("lines", []) if line["protocol"] == protocol]
         if lines:
             parts += [f"## Protocol: {protocol}", ABOUT[protocol], *_protocol(protocol, lines)]
-    parts += [*_viva(results), *_abuse(results)]
+    parts += [*calibration_part(results), *_viva(results), *_abuse(results)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -129,23 +132,19 @@ def _needed(results: Json) -> Iterator[str]:
             lower = target.measure == "rmse"
             best = min(values) if lower else max(values)
             reached = best <= target.value if lower else best >= target.value
-            limit = f"{'at most' if lower else 'at least'} {_short(target.value)}"
+            limit = f"{'at most' if lower else 'at least'} {short(target.value)}"
             where = [target.protocol, target.data, target.split, TITLES[target.measure]]
-            rows.append([*where, limit, _short(best), _yes(reached)])
+            rows.append([*where, limit, short(best), yes(reached)])
     part = results.get("viva", {}).get("without false kinds", {})
     for name, value in VIVA_TARGETS.items():
         if part:
             got = part["measures"][name][0]
             reached = got is not None and got >= value
-            limit = f"at least {_short(value)}"
-            rows.append(["viva", "viva_dev", "", TITLES[name], limit, _short(got), _yes(reached)])
+            limit = f"at least {short(value)}"
+            rows.append(["viva", "viva_dev", "", TITLES[name], limit, short(got), yes(reached)])
     if rows:
         yield "## What was aimed at"
         yield table(["protocol", "data set", "split", "measure", "needed", "found", "reached"], rows)
-
-
-def _yes(reached: bool) -> str:
-    return "yes" if reached else "**no**"
 
 
 def _is_for(line: Json, target: Target) -> bool:
@@ -222,6 +221,17 @@ def _viva(results: Json) -> Iterator[str]:
         yield table(["kind", "answers", "mean human mark", "mean machine mark"], kinds)
 
 
+def _meaning(results: Json) -> Iterator[str]:
+    if not results.get("meaning"):
+        return
+    yield "## Meaning: right or wrong, not near or far"
+    for heading, text, head, rows in tables(results["meaning"]):
+        yield f"### {heading}"
+        if text:
+            yield text
+        yield table(head, rows)
+
+
 def _abuse(results: Json) -> Iterator[str]:
     if not results.get("abuse"):
         return
@@ -247,32 +257,3 @@ def _within(row: Json) -> str:
         return ""
     value = row["moved"][0] if row["group"] == "still right" else row["accepted"][0]
     return "yes" if value <= row["limit"] + 1e-9 else "**no**"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def estimate(found: Sequence[float | None] | None) -> str:
-    """A value with its interval, such as ``.61 (.55–.66)``."""
-    if found is None or found[0] is None:
-        return "–"
-    ends = "" if found[1] is None else f" ({_short(found[1])}–{_short(found[2])})"
-    return f"{_short(found[0])}{ends}"
-
-
-def share(found: Sequence[float | None] | None) -> str:
-    """A share with its interval in percent."""
-    if found is None or found[0] is None:
-        return ""
-    ends = "" if found[1] is None or found[2] is None else f" ({found[1]:.0%}–{found[2]:.0%})"
-    return f"{found[0]:.1%}{ends}"
-
-
-def _short(value: float | None) -> str:
-    """Three decimals without the leading 0."""
-    if value is None:
-        return "–"
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

@@ -190,7 +190,7 @@ def fit(
         kernel: Scales; the shipped ones if not given.
         adapt: Whether the scales may move by a factor of two where the labels say so (marginal likelihood on a
             small grid, with a penalty that vanishes only with many labels).
-        weights: How many answers each label stands for, above 0, mean 1 (see `grader.labels.weights_of`); equal by default.
+        weights: How many answers each label stands for, mean 1 (see `grader.labels.weights_of`); equal by default.
 
     Raises:
         InputError: Too few labels, or one outside 0..1.
@@ -228,17 +228,15 @@ def _adapted(rows: Representation, labels: Array, kernel: Kernel) -> Kernel:
     if len(rows) > _ADAPT_ON:
         chosen = np.linspace(0, len(rows) - 1, _ADAPT_ON).astype(np.intp)
         rows, labels = rows.take(chosen), labels[chosen]
+    eigenvalues, vectors = np.linalg.eigh(kernel(rows, rows))
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    explained = (vectors.T @ (labels - rows.prior)) ** 2
     best, best_value = kernel, -np.inf
-    residual = labels - rows.prior
-    base = kernel(rows, rows)
     for signal in (0.5, 0.71, 1.0, 1.41, 2.0):
         for noise in (0.5, 0.71, 1.0, 1.41):
-            covariance = base * signal**2
-            covariance[np.diag_indices_from(covariance)] += (kernel.noise * noise) ** 2
-            factor, lower = cho_factor(covariance, lower=True)
-            alpha = cho_solve((factor, lower), residual)
-            value = -0.5 * residual @ alpha - np.log(np.diag(factor)).sum()
+            variance = eigenvalues * signal**2 + (kernel.noise * noise) ** 2
+            value = -0.5 * ((explained / variance).sum() + np.log(variance).sum())
             value -= 2.0 * (np.log(signal) ** 2 + np.log(noise) ** 2)
-            if value > best_value:
+            if value > best_value + 1e-6:
                 best, best_value = kernel.scaled(signal, noise), value
     return best

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from eval.frames import Collection
+from eval.markdown import estimate, share, table
 from eval.measures import Estimate
 from eval.protocols import Line
 from eval.results import described, header, plain_line, read, write
-from eval.results_page import TARGETS, estimate, page, share, table
+from eval.results_page import TARGETS, page
 from eval.systems import Systems
 from grader.errors import InputError
 
