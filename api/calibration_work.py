@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,11 +16,14 @@ from api.db import Database
 from api.db.models import Answer, CalibrationRow, Chunk, ItemRow, Job, Label
 from api.problems import Problem
 from api.scoring import Scorer
-from grader.calibration import Calibration, Calibrator, check_labels
+from grader.advice import advise
+from grader.agreement import by_subgroup, round_to_scale
+from grader.calibration import Calibration, Calibrator
 from grader.calibration_study import study
-from grader.correction import MIN_LABELS
+from grader.correction import MIN_LABELS, Fit
 from grader.grading import Grader
 from grader.labelling import suggest
+from grader.labels import check_labels
 from grader.lifecycle import compare_scores, name_of
 from grader.referral import Policy
 from grader.representation import Array, Representation, joined
@@ -32,6 +35,8 @@ Store = Callable[[Session, Chunk, Job], None]
 PART = 50
 #: Labelled answers that suggestions take into account, the newest ones.
 _KNOWN = 300
+#: Labelled answers that advice on the rubric is taken from.
+_ADVISED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +99,15 @@ def fit(task: Task) -> Store:
     texts, scores = [one.text for one in found], [one.human_score for one in found]
     shares = check_labels(item, texts, scores)
     rows = task.represent(item, texts)
-    calibration = Calibrator(task.grader, Policy(**params["policy"])).fit_rows(item, rows, shares)
+    calibration = Calibrator(task.grader, Policy(**params["policy"])).fit_rows(
+        item, rows, shares, components=_components(item, found), chances=_chances(found)
+    )
     second = [one.human_score_2 for one in found] if any(one.human_score_2 is not None for one in found) else None
     signature = task.grader.signature(item, calibration.name)
     examined = study(calibration, item, texts, scores, human2=second, signature=signature)
     figures = {**examined.to_dict(), **_more(calibration, found)}
     figures["calibrated"].pop("worst")  # quotes answers; the report shows them until they are deleted
+    figures["advice"] = [asdict(one) for one in advise(task.grader, item, texts[:_ADVISED], scores[:_ADVISED])]
     made = CalibrationRow(
         org_id=task.job.org_id,
         item_id=task.chunk.item_id,
@@ -126,6 +134,17 @@ def fit(task: Task) -> Store:
     return store
 
 
+def _components(item: Item, found: Sequence[Label]) -> dict[str, list[float | None]]:
+    """Points of the components that were given, one value a label."""
+    named = [name for name in item.components if any(name in one.components for one in found)]
+    return {name: [one.components.get(name) for one in found] for name in named}
+
+
+def _chances(found: Sequence[Label]) -> list[float] | None:
+    """Probability that each label's answer was chosen; ``None`` where all were chosen alike."""
+    return [one.chance for one in found] if len({one.chance for one in found}) > 1 else None
+
+
 def _more(calibration: Calibration, found: Sequence[Label]) -> dict[str, Any]:
     """What the service shows besides the library's study."""
     fitted = calibration.fitted
@@ -135,20 +154,28 @@ def _more(calibration: Calibration, found: Sequence[Label]) -> dict[str, Any]:
         "sources": {name: sum(one.source == name for one in found) for name in sorted({one.source for one in found})},
         "operating": {"share": calibration.operating.share, "errors": calibration.operating.errors},
         "novelty": np.round(np.sort(fitted.left_out.novelty), 6).tolist(),
-        "weighted": _weighted(error, found),
+        "components": [part.name for part in calibration.components],
+        "weighted": None if _chances(found) is None else _weighted(fitted, error),
+        "subgroups": _subgroups(calibration, found),
     }
 
 
-def _weighted(error: Array, found: Sequence[Label]) -> dict[str, float] | None:
-    """Figures as they would be for a random sample; ``None`` where every label was chosen alike.
-
-    Each label stands for the inverse of the probability that its answer was chosen to be labelled.
-    """
-    if len({one.chance for one in found}) == 1:
-        return None
-    weight = np.array([1 / one.chance for one in found])
-    weight /= weight.sum()
+def _weighted(fitted: Fit, error: Array) -> dict[str, float]:
+    """Figures as they would be for a random sample: each label stands for as many answers as its chance says."""
+    weight = fitted.weights / fitted.weights.sum()
     return {"rmse": float(np.sqrt(weight @ error**2)), "mean_error": float(weight @ error)}
+
+
+def _subgroups(calibration: Calibration, found: Sequence[Label]) -> list[dict[str, Any]]:
+    """Agreement by subgroup, of the labels that name one."""
+    named = [at for at, one in enumerate(found) if one.subgroup is not None]
+    if not named:
+        return []
+    fitted, top, step = calibration.fitted, calibration.scale_max, calibration.step
+    machine = round_to_scale(fitted.left_out.mean[named] * top, scale_max=top, step=step)
+    groups = [found[at].subgroup for at in named]
+    parts = by_subgroup(fitted.labels[named] * top, machine, groups, scale_max=top, step=step)
+    return [asdict(part) for part in parts]
 
 
 def finite(value: Any) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from api import items, labels
@@ -18,10 +18,11 @@ from api.auth import Principal
 from api.db import new_id
 from api.db.models import CalibrationRow, Chunk, Exam, ItemRow, ItemVersion, Job, Label, Promotion
 from api.problems import Problem, from_library
-from grader.calibration import Calibration, check_labels, load_calibration
+from grader.calibration import Calibration, load_calibration
 from grader.correction import MIN_LABELS
 from grader.drift import Drift, drift_of
 from grader.errors import InputError
+from grader.labels import check_labels
 from grader.referral import Policy
 from grader.rubric import Item
 
@@ -288,12 +289,13 @@ def drift_in(session: Session, exam_id: str, item_id: str, calibration_id: str) 
 
 
 def forget_answers(session: Session, answer_ids: Sequence[str]) -> None:
-    """Empty the reports that may quote answers which are about to be deleted; the figures stay."""
+    """Remove reports and advice that may quote answers which are about to be deleted; the figures stay."""
     for start in range(0, len(answer_ids), 400):
         part = answer_ids[start : start + 400]
-        found = select(Label.item_id).where(Label.answer_id.in_(part)).distinct()
-        query = update(CalibrationRow).where(CalibrationRow.item_id.in_(found)).values(report="")
-        session.execute(query.execution_options(synchronize_session=False))
+        concerned = select(Label.item_id).where(Label.answer_id.in_(part)).distinct()
+        for row in session.scalars(select(CalibrationRow).where(CalibrationRow.item_id.in_(concerned))):
+            row.report, row.study = "", {**row.study, "advice": []}
+    session.flush()
 
 
 class Watched:

@@ -17,13 +17,13 @@ from api.db.models import Answer, Exam, ItemRow, Label, LabelUpload, Mark
 from api.problems import Problem, from_library
 from api.settings import Settings
 from api.uploads import limits_of, scrub
-from grader.calibration import duplicates_with_other_scores
 from grader.errors import InputError
 from grader.formats.headers import flat
 from grader.formats.neutral import restore
 from grader.formats.numeric import parse_number
 from grader.formats.table import Table, read_table
 from grader.labelling import audit_sample
+from grader.labels import duplicates_with_other_scores
 from grader.rubric import Item
 
 #: Most labels of an item.

@@ -35,12 +35,12 @@ class PracticeScorer:
     def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
         """One mark a response, in order."""
         grade = self.svc.scorer.grade_many
-        calibration = self._calibration(item)
-        if calibration is not None:
-            try:
+        try:
+            calibration = self._calibration(item)
+            if calibration is not None:
                 return grade(item, responses, language=language, calibration=calibration)
-            except InputError:
-                log.warning("calibration", item=item.id, calibration=calibration.name)
+        except InputError as error:
+            log.warning("calibration", item=item.id, reason=str(error))
         return grade(item, responses, language=language)
 
     def grade(self, item: Item, response: str, *, language: str = "en") -> Score:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import json
+import time
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response

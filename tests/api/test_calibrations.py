@@ -193,6 +193,27 @@ def test_fit_study_report_and_file(fitted):
     assert shelf["labels"] == 24
 
 
+def test_components_and_subgroups_are_reported(service):
+    rows = [
+        (text, mark, 3 if "keeps results" in text else 0, "north" if at % 2 else "south")
+        for at, (text, mark) in enumerate(labelled_rows())
+    ]
+    header = ("response", "human_score", "human_definition", "region")
+    upload = send(service, table(rows, header), subgroup="region").json()
+    service.call("POST", f"/items/practice-one/labels/uploads/{upload['id']}/apply", {})
+    made = fit(service)
+    study = service.call("GET", f"/calibrations/{made['id']}/study")["study"]
+    assert study["components"] == ["definition"]
+    assert [(part["name"], part["n"]) for part in study["subgroups"]] == [("north", 12), ("south", 12)]
+    assert {one["kind"] for one in study["advice"]} & {"never_earned", "missing_idea", "unmatched_key_statement"}
+    service.call("POST", f"/calibrations/{made['id']}/promote", {})
+    exam = answered_exam(service)
+    grade(service, exam)
+    answer = service.call("GET", f"/exams/{exam['id']}/reviews?which=all")["data"][0]["answer"]
+    review = service.call("GET", f"/reviews/{answer}")
+    assert sum(part["points"] for part in review["parts"]) == pytest.approx(review["score"])
+
+
 def test_the_same_labels_make_the_same_calibration(fitted):
     service, made = fitted
     assert fit(service)["id"] == made["id"]
@@ -412,6 +433,7 @@ def test_deleted_answers_leave_labels_and_reports(service):
     service.call("DELETE", f"/candidates/{rows[0]['candidate']}", who="admin")
     assert len(service.call("GET", "/items/practice-one/labels")["data"]) == 5
     assert not service.call("GET", f"/calibrations/{made['id']}")["has_report"]
+    assert service.call("GET", f"/calibrations/{made['id']}/study")["study"]["advice"] == []
     answer = service.client.get(f"/v1/calibrations/{made['id']}/report", headers=service.teacher)
     assert answer.status_code == 404
     assert "fit it again" in answer.json()["detail"]

@@ -15,6 +15,7 @@ from api.routes import labels as label_routes
 from api.schemas import Id, SlugPath
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.rubrics import exams_with
+from grader.advice import Advice
 
 router = APIRouter(route_class=PageRoute, prefix="/rubrics/{slug}/calibration")
 _RUNNING = ("active", "paused")
@@ -161,7 +162,8 @@ def look(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     study = ctx.call(calibration_routes.get_study, calibration_id, ctx.me, ctx.svc)["study"]
     shelf = ctx.call(calibration_routes.list_calibrations, slug, ctx.me, ctx.svc)
     others = [one for one in shelf["data"] if one["item_version"] == found["item_version"] and one["id"] != found["id"]]
-    data = {"one": found, "study": study, "shelf": shelf, "others": others, "exams": exams_with(ctx, slug)}
+    advice = [Advice(**one).sentence(ctx.lang) for one in study["advice"]]
+    data = {"one": found, "study": study, "advice": advice, "others": others, "exams": exams_with(ctx, slug)}
     return _show(ctx, "calibration_one.html", slug, **data)
 
 
