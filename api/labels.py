@@ -279,10 +279,11 @@ def add(
         session.execute(delete(Label).where(Label.answer_id.in_(ids[start : start + 400])))
     if count(session, row) + len(given) > MOST:
         raise Problem("invalid", f"the item would have more than {MOST:,} labels; remove some first")
-    for one, answer in given:
+    ordered = sorted(new_id() for _ in given)  # so that labels of one table keep the table's order
+    for label_id, (one, answer) in zip(ordered, given, strict=True):
         session.add(
             Label(
-                id=new_id(),
+                id=label_id,
                 org_id=row.org_id,
                 item_id=row.id,
                 answer_id=answer,

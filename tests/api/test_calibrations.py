@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from api import calibrations
-from api.db.models import CalibrationRow
+from api.db import new_id
+from api.db.models import CalibrationRow, ItemRow, Label
 from grader.calibration import load_calibration
 
 GOOD = ("It keeps results for later use.", "A cache keeps results so that they can be used later.")
@@ -62,10 +63,28 @@ def fit(service, item="practice-one", **body):
     return service.call("GET", f"/calibrations/{done['calibration']}")
 
 
-@pytest.fixture
-def fitted(service):
+@pytest.fixture(scope="module")
+def example(build_service, tmp_path_factory):
+    """A calibration as it was stored, fitted once for all tests."""
+    service = build_service(tmp_path_factory.mktemp("example"))
     store(service, labelled_rows())
-    return service, fit(service)
+    fit(service)
+    with service.client.app.state.services.db.read() as session:
+        row = session.scalars(select(CalibrationRow)).one()
+        return {column: getattr(row, column) for column in CalibrationRow.__table__.columns.keys()}  # noqa: SIM118
+
+
+@pytest.fixture
+def fitted(service, example):
+    """A service with labels and the calibration fitted to them."""
+    store(service, labelled_rows())
+    with service.client.app.state.services.db.write() as session:
+        item = session.scalars(select(ItemRow).where(ItemRow.slug == "practice-one")).one()
+        ids = session.scalars(select(Label.id).where(Label.item_id == item.id).order_by(Label.id)).all()
+        own = {"id": new_id(), "org_id": service.org_id, "item_id": item.id, "label_ids": ids}
+        row = CalibrationRow(**{**example, **own})
+        session.add(row)
+    return service, service.call("GET", f"/calibrations/{row.id}")
 
 
 def answered_exam(service, count=8):
