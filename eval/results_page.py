@@ -105,7 +105,7 @@ def page(results: Json) -> str:
         lines = [line for line in results.get("lines", []) if line["protocol"] == protocol]
         if lines:
             parts += [f"## Protocol: {protocol}", ABOUT[protocol], *_protocol(protocol, lines)]
-    parts += [*calibration_part(results), *_viva(results), *_abuse(results)]
+    parts += [*calibration_part(results), *_viva(results), *_meaning(results), *_abuse(results)]
     return "\n\n".join(parts) + "\n"
 
 
