@@ -62,7 +62,7 @@ def build_feedback(
 ) -> Feedback:
     """The feedback for a mark; every text comes from the rubric or from a translated catalogue."""
     translate = translator(language)
-    present = [_present(item, c) for c in components if c.status != "missing"]
+    present = [_present(item, c, translate) for c in components if c.status != "missing"]
     missing = [_missing(item, c, translate) for c in components if c.status != "present"]
     wrong = [Quoted(component=next(iter(e.refutes), None), quote=e.text, text=e.explanation) for e in errors]
     asked = next_follow_up(item, components) if condition in (None, "too_long", "dont_know", "dont_know_how") else None
@@ -78,14 +78,14 @@ def build_feedback(
     )
 
 
-def _present(item: Item, component: ComponentScore) -> Quoted:
+def _present(item: Item, component: ComponentScore, translate: Translate) -> Quoted:
     best = max(
         (element for element in component.elements if element.evidence),
         key=lambda element: element.credit,
         default=None,
     )
-    texts = item.components[component.name].feedback
-    text = texts.present if component.status == "present" else texts.partial
+    whole = component.status == "present"
+    text = item.components[component.name].feedback.present if whole else translate(_("This counts for part of it."))
     quote = best.evidence.text if best and best.evidence else ""
     return Quoted(component=component.name, quote=quote, text=text)
 

@@ -15,9 +15,9 @@ import regex
 from grader.evidence.keywords import Words
 from grader.evidence.similarity import KeyStatements
 from grader.fluency import longest_run, out_of_order
-from grader.index import KEY_WORD, ItemIndex
-from grader.segment import Statement, looks_like_code
-from grader.text import Token, identifier_parts, stem, stems, tokenise
+from grader.index import ItemIndex
+from grader.segment import Statement, looks_like_code, statements
+from grader.text import Token, identifier_parts, normalise, stem, stems, tokenise
 from grader.words import FUNCTION_WORDS, NEGATIONS, information, readable_share
 
 Role = Literal["claim", "code", "echo", "keyword_list", "gibberish", "dont_know", "find_out"]
@@ -85,10 +85,12 @@ _SAME_WAY = 0.6
 #: Share of the prompt that a repetition of it must contain if the prompt names the answer too.
 _WHOLE_PROMPT = 0.8
 _ENUMERATION = 3
-#: Below two to the power of this many wordings, a key word may well be missing from the rubric …
+#: Below two to the power of this many wordings, a key word may well be missing from the rubric.
 _MANY_WORDINGS = 2.0
-#: … so that any new word of at least this information may be one.
-_SAYS_SOMETHING = 0.35
+#: Information from which on a new word that the rubric uses too is more than a filler.
+_SAYS_SOMETHING = 0.3
+#: Share of the last question's weight that what repeats it contains.
+_SAME_QUESTION = 0.4
 _CLAIM_WORDS = frozenset(
     """is are was were be been being has have had does do did can could may might must will would shall should isn't
     aren't doesn't don't can't won't because so if when while than to by from into instead without until since
@@ -212,7 +214,8 @@ def is_echo(text: str, index: ItemIndex) -> bool:
     """Whether ``text`` only repeats the prompt: at most two of its words are new, and none of them is a key word.
 
     Where key statements themselves are made of the prompt's words, as in "which of the two is heavier?", a right
-    answer looks like a repetition, so nothing is called one.
+    answer looks like a repetition, so nothing is called one. Where an element has few wordings, so that words of a
+    right answer may well be missing from the rubric, only what repeats much of the question and adds no word is one.
     """
     tokens = tokenise(text)
     words = [token.text for token in tokens if token.kind != "number"]
@@ -221,13 +224,38 @@ def is_echo(text: str, index: ItemIndex) -> bool:
     if index.prompt_says_key or not old:
         return not index.prompt_says_key and not content and len(words) == len(tokens)
     new = {stem(word, index.item.language): information(word) for word in content if word not in old}
+    if index.wordings.max() < _MANY_WORDINGS:
+        return not new and not _denies(words, index) and _asks_the_same(content, index)
     if len(new) > 2 or sum(new.values()) >= 0.67 * sum(information(word) for word in old):
         return False
-    if index.wordings.max() < _MANY_WORDINGS and any(weight >= _SAYS_SOMETHING for weight in new.values()):
-        return False
     numbers = [token.text for token in tokens if token.kind == "number"]
-    rated = [term for term, weight in new.items() if weight >= KEY_WORD] + numbers
-    return not any(_is_rated(term, index) for term in rated) and not _meets_keywords(text, index)
+    rated = [term for term, weight in new.items() if weight >= _SAYS_SOMETHING] + numbers
+    if _denies(words, index) or any(_is_rated(term, index) for term in rated):
+        return False
+    return not _meets_keywords(text, index)
+
+
+def _denies(words: Sequence[str], index: ItemIndex) -> bool:
+    """Whether there is a negation that the prompt has not."""
+    return any(
+        word.casefold() in NEGATIONS and stem(word, index.item.language) not in index.prompt_stems for word in words
+    )
+
+
+def _asks_the_same(content: Sequence[str], index: ItemIndex) -> bool:
+    """Whether the words make up much of the prompt's last question."""
+    asked = _question_words(index.item.prompt, index.item.language)
+    said = {stem(word, index.item.language) for word in content}
+    return sum(weight for term, weight in asked if term in said) >= _SAME_QUESTION * sum(weight for _, weight in asked)
+
+
+@lru_cache(maxsize=512)
+def _question_words(prompt: str, language: str) -> tuple[tuple[str, float], ...]:
+    """Stems of the content words of the last question of a prompt (of its last sentence if it asks nothing)."""
+    parts = [part.text for part in statements(normalise(prompt))]
+    last = next((text for text in reversed(parts) if "?" in text), parts[-1] if parts else "")
+    words = [token.text for token in tokenise(last) if token.text.casefold() not in FUNCTION_WORDS]
+    return tuple({stem(word, language): information(word) for word in words}.items())
 
 
 def _is_rated(term: str, index: ItemIndex) -> bool:

@@ -230,7 +230,9 @@ _TOKEN = regex.compile(
           | \.[\p{L}_][\p{L}\p{N}_]*(?:\(\))?                              # .grad
           | [\p{L}_][\p{L}\p{N}_]*\(\)                                     # eval()
           | [\p{L}_]*_[\p{L}\p{N}_]+ )                                     # no_grad
-  | (?P<number>\d+(?:[.,]\d+)*)
+  | (?P<number>\d{1,3}(?:,\d{3})+(?![,\d])(?:\.\d+)?                    # 1,000.5
+          | (?<!\d,)\d+,\d+(?![,\d])                                      # 3,5
+          | \d+(?:\.\d+)*)                                                # each of 2,3,4
   | (?P<word>[\p{L}][\p{L}\p{M}\p{N}]*(?:'[\p{L}]+)?)
     """,
     regex.X,
@@ -242,6 +244,8 @@ def tokenise(text: str) -> list[Token]:
 
     >>> [token.text for token in tokenise("Call optimizer.zero_grad() 2 times, don't wait.")]
     ['Call', 'optimizer.zero_grad()', '2', 'times', "don't", 'wait']
+    >>> [token.text for token in tokenise("2,3,4 or 1,000.5 or 3,5 or v1.2.3")]
+    ['2', '3', '4', 'or', '1,000.5', 'or', '3,5', 'or', 'v1', '2.3']
     """
     return list(_tokens(text))
 

@@ -31,8 +31,9 @@ def test_present_partial_and_missing(tides: Item) -> None:
     feedback = build_feedback(tides, ALL, [], None, 3.0)
     assert [(entry.component, entry.quote, entry.text) for entry in feedback.present] == [
         ("definition", SAID, "You say what they are."),
-        ("reason", "the moon", "You are close, but this is not complete yet."),
+        ("reason", "the moon", "This counts for part of it."),
     ]
+    assert feedback.missing[0].text == "You are close, but this is not complete yet."
     assert [entry.component for entry in feedback.missing] == ["reason", "example_or_pitfall"]
     assert feedback.missing[1].text.startswith(ADVICE["example_or_pitfall"])
     assert feedback.summary == "3 of 5 points; there: definition; incomplete: reason; missing: example or pitfall."

@@ -37,7 +37,7 @@ def index(tides: Item, hash_grader: Grader) -> ItemIndex:
         ("What are tides? I don't know. moon, sun, sea, level, pull, day", "dont_know", True),
         ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "language", False),
         ("x" * (HARD_LIMIT + 1), "too_long", False),
-        (" " * 1_000_000, "too_long", False),
+        (" \n" * 500_000, "blank", True),
     ],
 )
 def test_conditions(response: str, condition: str | None, gradable: bool, index: ItemIndex) -> None:
@@ -56,6 +56,21 @@ def test_a_claim_lifts_every_condition(index: ItemIndex) -> None:
 def test_only_a_bare_list_counts_as_such(index: ItemIndex) -> None:
     reading = read_response("moon, gravity, sun, ocean, water, planet", index)
     assert counted_statements(reading) == [0]
+
+
+def test_what_one_would_do_counts_beside_a_claim_of_a_candidate_who_knows(index: ItemIndex) -> None:
+    check = "I would measure the level at the pier twice a day and compare."
+    assert len(counted_statements(read_response(f"{MOON} {check}", index))) == 2
+    assert len(counted_statements(read_response(f"I am not sure. {MOON} {check}", index))) == 1
+    assert counted_statements(read_response(check, index)) == []
+
+
+@pytest.mark.parametrize("response", ["None.", "nothing", "NOTHING!"])
+def test_nothing_may_be_the_answer(response: str, hash_grader: Grader) -> None:
+    references = ["None", "Nothing."]
+    item = Item.from_reference("What does a photon weigh at rest?", references, max_score=1)
+    assert read_response(response, hash_grader.index(item)).condition is None
+    assert read_response("n/a", hash_grader.index(item)).condition == "blank"
 
 
 def test_more_words_than_the_item_allows(make_item: Callable[..., Item], hash_grader: Grader) -> None:

@@ -88,6 +88,21 @@ def test_statements_about_other_things_than_the_candidate(text: str) -> None:
     assert not has_dont_know(text)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "reference", "text", "expected"),
+    [
+        ("Why does an open switch matter?", "The circuit is broken.", "An open switch does matter.", "echo"),
+        ("Why does an open switch matter?", "The circuit is broken.", "An open switch does not matter.", "claim"),
+        ("Why does an open switch matter?", "The circuit is broken.", "An open switch leaves a gap.", "claim"),
+        ("Amy threw a ball from a line. What was kept equal?", "The place to throw from.", "The line.", "claim"),
+    ],
+)
+def test_few_wordings_do_not_make_a_right_answer_a_repetition(
+    prompt: str, reference: str, text: str, expected: str, hash_grader: Grader
+) -> None:
+    assert role_of(text, hash_grader.index(Item.from_reference(prompt, [reference], max_score=1))) == expected
+
+
 DISGUISES: dict[str, Callable[[list[str]], str]] = {
     "blanks": " ".join,
     "lines": "\n".join,
