@@ -6,22 +6,22 @@ Every figure is by leave-one-out or on answers that a fit has not seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from grader.agreement import qwk, rmse, round_to_scale
-from grader.calibration import Calibration, suspicious_rows
+from grader.calibration import Calibration, ComponentFit, suspicious_rows
+from grader.calibration_words import GOAL, in_words
 from grader.cases import Details
-from grader.correction import fit
+from grader.correction import Fit, fit
 from grader.labels import duplicates_with_other_scores
 from grader.report import Report, build_report
 from grader.representation import Array
 from grader.rubric import Item
 
 SIZES = (5, 10, 20, 40, 80, 160, 320)
-GOAL = 0.8
 _DRAWS = 8
 _FURTHEST = 5.0
 
@@ -33,6 +33,36 @@ class CurvePoint:
     labels: int
     qwk: float
     rmse: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentFigures:
+    """How well the calibrated credit of a component meets the rater's points, by leave-one-out.
+
+    Attributes:
+        name: The component.
+        labels: Responses whose points of it a rater gave.
+        rmse: Error of the credit, 0..1.
+        rmse_before: The same without calibration.
+    """
+
+    name: str
+    labels: int
+    rmse: float
+    rmse_before: float
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """Leave-one-out figures with each label counted for as many answers as it stands for, in points.
+
+    Attributes:
+        rmse: Error.
+        mean_error: Machine minus rater on average.
+    """
+
+    rmse: float
+    mean_error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +78,9 @@ class Study:
         labels_to_goal: Labels at which QWK should reach .80; ``None`` if it has, or if it is out of sight.
         mislabelled: Rows (from 0) whose label fits badly to all others, worst first.
         contradictory: Groups of rows with the same answer and different labels.
+        components: How well the credits of components that raters marked are met.
+        weighted: Figures for all answers where labels were no random sample, else ``None``.
+        rows: What each labelled row is called in sentences; counted from 1 by default.
         sentences: All of that in words.
     """
 
@@ -59,7 +92,10 @@ class Study:
     labels_to_goal: int | None
     mislabelled: tuple[int, ...]
     contradictory: tuple[tuple[int, ...], ...]
-    sentences: tuple[str, ...]
+    components: tuple[ComponentFigures, ...]
+    weighted: Weighted | None
+    rows: Sequence[int]
+    sentences: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -73,6 +109,8 @@ class Study:
             "labels_to_goal": self.labels_to_goal,
             "mislabelled_rows": list(self.mislabelled),
             "contradictory_rows": [list(rows) for rows in self.contradictory],
+            "components": [asdict(each) for each in self.components],
+            "weighted": None if self.weighted is None else asdict(self.weighted),
             "sentences": list(self.sentences),
         }
 
@@ -83,27 +121,67 @@ def study(
     responses: Sequence[str],
     scores: Sequence[float],
     *,
+    rows: Sequence[int] | None = None,
     human2: Sequence[float | None] | None = None,
+    subgroups: Sequence[str] | None = None,
     signature: str = "",
+    language: str = "en",
     n_boot: int = 1000,
 ) -> Study:
-    """Examines ``calibration``, which was fitted to ``responses`` and ``scores`` (points of the scale)."""
+    """Examines ``calibration``, which was fitted to ``responses`` and ``scores`` (points of the scale).
+
+    Args:
+        calibration: The calibration.
+        item: Its item.
+        responses: The labelled responses, in the order of the fit.
+        scores: Their marks in points.
+        rows: What to call each in sentences; counted from 1 by default.
+        human2: Marks of a second rater, ``None`` where there is none.
+        subgroups: Subgroup of each response; figures are then given for each.
+        signature: What the marks depend on, for the report.
+        language: Language of the sentences.
+        n_boot: Resamples of the intervals.
+
+    Raises:
+        InputError: Lengths differ, or a second mark is outside the scale.
+    """
     fitted, top = calibration.fitted, item.scale.max
     human = np.asarray(scores, dtype=np.float64)
     machine = round_to_scale(fitted.left_out.mean * top, scale_max=top, step=item.scale.step)
     confidence = fitted.within(fitted.left_out, machine / top, item.scale.step / top)
-    details = Details(responses=responses, confidence=confidence, human2=human2)
-    curve = learning_curve(calibration)
-    mislabelled = tuple(suspicious_rows(calibration))
-    contradictory = tuple(tuple(rows) for rows in duplicates_with_other_scores(responses, scores).values())
+    details = Details(responses=responses, confidence=confidence, human2=human2, subgroups=subgroups)
     settings: dict[str, Any] = {"scale_max": top, "step": item.scale.step, "signature": signature, "n_boot": n_boot}
-    before = build_report(human, fitted.rows.prior * top, title=f"{item.id} without calibration", **settings)
-    baselines = _baselines(responses, human)
-    goal = labels_to_goal(curve)
-    sentences = _sentences(calibration, human, machine, before, baselines, goal, mislabelled, contradictory)
     title = f"Calibration {calibration.name} of {item.id}"
-    report = build_report(human, machine, details=details, title=title, notes=sentences, **settings)
-    return Study(calibration, report, before, baselines, curve, goal, mislabelled, contradictory, sentences)
+    curve = learning_curve(calibration)
+    found = Study(
+        calibration=calibration,
+        report=build_report(human, machine, details=details, title=title, **settings),
+        before=build_report(human, fitted.rows.prior * top, title=f"{item.id} without calibration", **settings),
+        baselines=_baselines(responses, human),
+        curve=curve,
+        labels_to_goal=labels_to_goal(curve),
+        mislabelled=tuple(suspicious_rows(calibration)),
+        contradictory=tuple(tuple(rows) for rows in duplicates_with_other_scores(responses, scores).values()),
+        components=tuple(_component(part) for part in calibration.components),
+        weighted=_weighted(fitted, machine - human),
+        rows=range(1, len(human) + 1) if rows is None else rows,
+    )
+    sentences = in_words(found, language)
+    return replace(found, sentences=sentences, report=replace(found.report, notes=sentences))
+
+
+def _component(part: ComponentFit) -> ComponentFigures:
+    fitted = part.fitted
+    after, before = (rmse(fitted.labels, credit) for credit in (fitted.left_out.mean, fitted.rows.prior))
+    return ComponentFigures(part.name, len(fitted.labels), after, before)
+
+
+def _weighted(fitted: Fit, error: Array) -> Weighted | None:
+    """Figures for all answers; ``None`` where every label stands for equally many."""
+    if np.ptp(fitted.weights) < 1e-9:
+        return None
+    share = fitted.weights / fitted.weights.sum()
+    return Weighted(float(np.sqrt(share @ error**2)), float(share @ error))
 
 
 def _baselines(responses: Sequence[str], human: Array) -> dict[str, float]:
@@ -150,45 +228,3 @@ def labels_to_goal(curve: Sequence[CurvePoint], goal: float = GOAL) -> int | Non
         return None
     needed = int(np.ceil((slope / (1 - goal - rest)) ** 2))
     return needed if needed <= _FURTHEST * curve[-1].labels else None
-
-
-def _sentences(
-    calibration: Calibration,
-    human: Array,
-    machine: Array,
-    before: Report,
-    baselines: dict[str, float],
-    goal: int | None,
-    mislabelled: Sequence[int],
-    contradictory: Sequence[Sequence[int]],
-) -> tuple[str, ...]:
-    top, n = calibration.scale_max, len(human)
-    off = float(np.mean(machine - human))
-    error = rmse(human, machine)
-    found = [
-        f"Fitted to {n} labelled answers; every figure here is for answers left out of the fit.",
-        f"A mark is off by {error:.2f} points (root mean square); without calibration by "
-        f"{before.agreement.metrics['rmse']:.2f}, by giving everybody the mean {baselines['question mean']:.2f}.",
-    ]
-    if abs(off) >= 0.02 * top:
-        found.append(f"It marks {abs(off):.1f} points too {'high' if off > 0 else 'low'} on average.")
-    weak = human <= top / 3
-    if weak.sum() >= 3 and abs(shift := float(np.mean((machine - human)[weak]))) >= 0.04 * top:
-        found.append(f"Weak answers get {abs(shift):.1f} points too {'many' if shift > 0 else 'few'} on average.")
-    if goal and goal > n:
-        found.append(f"About {goal - n} more labels should bring QWK to {GOAL:g}.")
-    line = calibration.operating
-    if line.share:
-        found.append(
-            f"At the risk you set (at most {calibration.policy.risk:.0%} of marks off by more than "
-            f"{calibration.policy.tolerance:g} points) it can mark {line.share:.0%} of answers by itself."
-        )
-    else:
-        found.append("At the risk you set it cannot yet mark any answer by itself: label more, or accept more risk.")
-    if mislabelled:
-        rows = ", ".join(str(row + 1) for row in mislabelled[:8])
-        found.append(f"Look again at the labels of rows {rows}: they fit badly to all the others.")
-    if contradictory:
-        rows = "; ".join(", ".join(str(row + 1) for row in group) for group in contradictory[:5])
-        found.append(f"The same answer has different labels in rows {rows}; all were kept.")
-    return tuple(found)

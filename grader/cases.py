@@ -76,6 +76,7 @@ class Details:
         prompts: Wording of questions by their id.
         responses: Texts; without them no disagreements are listed.
         passages: Evidence of each.
+        subgroups: Subgroup of each.
         human2: Marks of a second rater, ``nan`` or ``None`` where there is none.
         confidence: Stated chance that the mark is within one step of the rater's, 0..1.
         referred: Which were sent to a person.
@@ -86,6 +87,7 @@ class Details:
     prompts: Mapping[str, str] = field(default_factory=dict)
     responses: Sequence[str] | None = None
     passages: Sequence[Sequence[Passage]] | None = None
+    subgroups: Sequence[object] | None = None
     human2: Gappy | None = None
     confidence: npt.ArrayLike | None = None
     referred: Sequence[bool] | None = None

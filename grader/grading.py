@@ -166,6 +166,7 @@ class Grader:
         ad_hoc: bool = False,
         language: str = "en",
         progress: Callable[[int], None] | None = None,
+        calibrations: Mapping[str, Calibration] | None = None,
     ) -> pd.DataFrame:
         """A table with its marks, one row a response; see `grader.tables.grade_frame`.
 
@@ -175,15 +176,16 @@ class Grader:
             ad_hoc: Whether the table brings its own prompts and reference answers.
             language: Language of the summaries.
             progress: Called with the number of rows that were just graded.
+            calibrations: Calibrations by item id; items without one are marked without.
 
         Raises:
-            InputError: The table is not acceptable.
+            InputError: The table is not acceptable, or a calibration was made for another rubric or scorer.
         """
         from grader.bank import load_bank
         from grader.tables import grade_frame
 
         known = None if ad_hoc else load_bank() if bank is None else bank
-        return grade_frame(frame, known, self, language=language, progress=progress)
+        return grade_frame(frame, known, self, language=language, progress=progress, calibrations=calibrations)
 
     def represent(self, item: Item, responses: Sequence[str]) -> Representation:
         """What calibration knows of ``responses``: one row each, in order.

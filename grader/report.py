@@ -164,7 +164,7 @@ def build_report(
     """
     more = details or Details()
     found = agreement(human, machine, scale_max=scale_max, step=step, human2=more.human2, groups=more.questions,
-                      n_boot=n_boot, seed=seed)  # fmt: skip
+                      subgroups=more.subgroups, n_boot=n_boot, seed=seed)  # fmt: skip
     h, m = checked(human, "human"), checked(machine, "machine")
     more.check(len(h))
     points, counts = _confusion(h, m, scale_max, step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -19,11 +20,16 @@ from grader.rubric import Item
 from grader.score import Score
 from grader.table_shapes import Job, Shape, ad_hoc_shape, bank_shape
 
+if TYPE_CHECKING:
+    from grader.calibration import Calibration
+
 #: Columns that every result has, besides one credit column a component.
 FIRST, LAST = ("score", "max_score"), ("condition_code", "confidence", "referred", "summary", "signature")
 BLOCK = 200
 
 Progress = Callable[[int], None]
+#: By item id.
+Calibrations = Mapping[str, "Calibration"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,13 @@ class Plan:
         return [*(label for label in self.kept.columns if label not in added), *added]
 
     def blocks(
-        self, grader: Grader, *, size: int = BLOCK, language: str = "en", progress: Progress | None = None
+        self,
+        grader: Grader,
+        *,
+        size: int = BLOCK,
+        language: str = "en",
+        progress: Progress | None = None,
+        calibrations: Calibrations | None = None,
     ) -> Iterator[pd.DataFrame]:
         """The result in the order of the input, ``size`` rows at a time, every block complete.
 
@@ -56,10 +68,14 @@ class Plan:
             size: Rows a block, at least 1; marks do not depend on it.
             language: Language of the summaries.
             progress: Called with the number of rows that were just graded.
+            calibrations: Calibrations by item id; items without one are marked without.
+
+        Raises:
+            InputError: A calibration was made for another rubric or scorer.
         """
         for start in range(0, len(self.jobs), size):
             jobs = self.jobs[start : start + size]
-            scores = _grade(grader, jobs, language, progress)
+            scores = _grade(grader, jobs, language, progress, calibrations or {})
             kept = self.kept.iloc[start : start + size]
             rows = [_row(score, self.components) for score in scores]
             added = pd.DataFrame(rows, columns=[*FIRST, *self.components, *LAST], index=kept.index)
@@ -90,6 +106,7 @@ def grade_frame(
     *,
     language: str = "en",
     progress: Progress | None = None,
+    calibrations: Calibrations | None = None,
 ) -> pd.DataFrame:
     """The table with its marks: one row a response, other columns kept.
 
@@ -103,12 +120,13 @@ def grade_frame(
         grader: Marks the responses.
         language: Language of the summaries.
         progress: Called with the number of rows that were just graded.
+        calibrations: Calibrations by item id; items without one are marked without.
 
     Raises:
-        InputError: The table is not acceptable, see `plan`.
+        InputError: The table is not acceptable, see `plan`; or a calibration was made for another rubric or scorer.
     """
     planned = plan(frame, bank)
-    blocks = list(planned.blocks(grader, language=language, progress=progress))
+    blocks = list(planned.blocks(grader, language=language, progress=progress, calibrations=calibrations))
     return _typed(pd.concat(blocks)) if blocks else pd.DataFrame(columns=planned.columns)
 
 
@@ -118,7 +136,9 @@ class _Group:
     places: list[int] = field(default_factory=list)
 
 
-def _grade(grader: Grader, jobs: Sequence[Job], language: str, progress: Progress | None) -> list[Score]:
+def _grade(
+    grader: Grader, jobs: Sequence[Job], language: str, progress: Progress | None, calibrations: Calibrations
+) -> list[Score]:
     """The scores of ``jobs`` in their order; responses of one item are graded in one call."""
     groups: dict[str, _Group] = {}
     for place, job in enumerate(jobs):
@@ -126,7 +146,9 @@ def _grade(grader: Grader, jobs: Sequence[Job], language: str, progress: Progres
     scores: dict[int, Score] = {}
     for group in groups.values():
         responses = [jobs[place].response for place in group.places]
-        scores.update(zip(group.places, grader.grade_many(group.item, responses, language=language), strict=True))
+        calibration = calibrations.get(group.item.id)
+        marked = grader.grade_many(group.item, responses, language=language, calibration=calibration)
+        scores.update(zip(group.places, marked, strict=True))
         if progress is not None:
             progress(len(responses))
     return [scores[place] for place in range(len(jobs))]

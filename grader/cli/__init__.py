@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli import answers, bank, batch, calibrate, drafting, packs, quick, service, viva
+from grader.cli import answers, bank, batch, calibrate, calibrations, drafting, packs, quick, service, viva
 from grader.cli.common import GraderGroup, Options
 
 app = typer.Typer(
@@ -56,6 +56,7 @@ viva.register(app)
 quick.register(app)
 batch.register(app)
 calibrate.register(app)
+app.add_typer(calibrations.app, name="calibrations")
 service.register(app)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from grader.cli.calibrations import open_calibrations
 from grader.cli.common import (
     EXIT_INTERRUPTED,
     BankOption,
@@ -19,8 +21,10 @@ from grader.cli.common import (
     note,
     open_bank,
 )
+from grader.errors import InputError
 
 if TYPE_CHECKING:
+    from grader.calibration import Calibration
     from grader.cli.sinks import Sink
     from grader.cli.tally import Tally
     from grader.grading import Grader
@@ -44,6 +48,14 @@ def batch(
     bank: BankOption = None,
     language: LanguageOption = "en",
     sheet: Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook; the first filled one.")] = None,
+    calibration: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--calibration",
+            metavar="PATH",
+            help="Mark with a calibration file, or with those in force in a folder; repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Grade a table: columns candidate, item, response; or candidate and one column an item.
 
@@ -55,14 +67,18 @@ def batch(
 
     check_language(language)
     check_output(file, out)
+    calibrations = open_calibrations(calibration)
+    if ad_hoc and calibrations:
+        raise InputError("--calibration goes with the items of a bank, not with --ad-hoc")
     frame, table = read_frame(file, sheet)
     for warning in table.warnings:
         note(f"{file.name}: {warning}")
     planned = plan(frame, None if ad_hoc else open_bank(bank))
     grader = make_grader(ctx)
+    _check(planned, grader, calibrations)
     with open_sink(out, planned.kept, delimiter=table.delimiter, decimal=table.decimal) as sink:
         tally = Tally()
-        interrupted = not _run(planned, grader, sink, tally, language)
+        interrupted = not _run(planned, grader, sink, tally, language, calibrations)
     screen = console()
     screen.print(tally.table())
     if codes := tally.codes():
@@ -73,13 +89,31 @@ def batch(
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _run(planned: Plan, grader: Grader, sink: Sink, tally: Tally, language: str) -> bool:
+def _check(planned: Plan, grader: Grader, calibrations: Mapping[str, Calibration]) -> None:
+    """Refuses calibrations of another rubric or scorer before anything is graded; notes those that are not used."""
+    items = {job.item.id: job.item for job in planned.jobs}
+    for name, one in calibrations.items():
+        if name in items:
+            one.check(items[name], encoder=grader.encoder.signature, prior=grader.prior_version)
+        else:
+            note(f"calibration {one.name} is for item '{name}', which the table does not have")
+
+
+def _run(
+    planned: Plan,
+    grader: Grader,
+    sink: Sink,
+    tally: Tally,
+    language: str,
+    calibrations: Mapping[str, Calibration],
+) -> bool:
     """Grades block by block; whether it came to the end."""
     with _progress(console(err=True)) as progress:
         task = progress.add_task("Grading", total=len(planned.jobs))
         blocks = planned.blocks(
-            grader, size=_BLOCK, language=language, progress=lambda rows: progress.advance(task, rows)
-        )
+            grader, size=_BLOCK, language=language, progress=lambda rows: progress.advance(task, rows),
+            calibrations=calibrations,
+        )  # fmt: skip
         try:
             for block in blocks:
                 sink.write(block)
