@@ -96,6 +96,7 @@ def environment(language: str) -> Environment:
         upper_first=lambda text: text[:1].upper() + text[1:],
         part=lambda name: component_name(name, translate),
         line=_line(language),
+        translated=catalogue(language).gettext,
         percent=lambda share: f"{100 * share:.0f} %",
     )
     return env

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from ruamel.yaml import YAML
 from sqlalchemy import select
 
 from api import items
@@ -15,10 +13,12 @@ from api.db.models import Exam, ExamItem
 from api.routes import edits as edit_routes
 from api.routes import items as item_routes
 from api.schemas import Id, SlugPath
+from api.web.fields import changed, dumped, groups_of
 from api.web.markup import pieces, spans_of
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.practice import all_items, tags_of
 from grader.bank import parse_item
+from grader.errors import RubricError
 from grader.rubric import Item
 
 router = APIRouter(route_class=PageRoute, prefix="/rubrics")
@@ -59,12 +59,7 @@ def yaml_of(item: Item) -> str:
     >>> print(yaml_of(Item.from_reference("What?", "That.")).splitlines()[0])
     id: ad-hoc
     """
-    data = item.model_dump(mode="json", exclude_defaults=True, exclude={"version"})
-    yaml, out = YAML(), io.StringIO()
-    yaml.width, yaml.default_flow_style = 100_000, False
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    yaml.dump(data, out)
-    return out.getvalue()
+    return dumped(item.model_dump(mode="json", exclude_defaults=True, exclude={"version"}))
 
 
 @router.get("")
@@ -112,6 +107,23 @@ def _lint(ctx: Ctx, text: str) -> dict[str, Any]:
 def lint(ctx: Teacher) -> Response:
     """What is wrong with a rubric or could be better."""
     return ctx.page("_lint.html", lint=_lint(ctx, ctx.text("yaml", _LIMIT)))
+
+
+@router.post("/fields")
+def fields(ctx: Teacher) -> Response:
+    """The rubric of the editor as a form."""
+    try:
+        groups = groups_of(ctx.text("yaml", _LIMIT))
+    except RubricError:
+        groups = []
+    return ctx.page("_fields.html", groups=groups)
+
+
+@router.post("/fields/apply")
+def change_field(ctx: Teacher) -> Response:
+    """The rubric of the editor with one field of the form changed, as YAML."""
+    text = changed(ctx.text("yaml", _LIMIT), ctx.text("path", 300), ctx.text("value"))
+    return ctx.finish(Response(text, media_type="text/plain; charset=utf-8"))
 
 
 @router.post("/try")

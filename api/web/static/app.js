@@ -110,6 +110,32 @@ function linted(area) {
   run();
 }
 
+function formed(box) {
+  const area = document.querySelector(box.dataset.fields);
+  let timer = 0;
+  const send = (url, more) => {
+    const data = new FormData();
+    data.set("csrf", body.dataset.csrf); data.set("yaml", area.value);
+    for (const [name, value] of Object.entries(more)) data.set(name, value);
+    return fetch(url, { method: "POST", body: data, headers: { "X-Partial": "1" } });
+  };
+  const refresh = async () => {
+    const open = [...box.querySelectorAll("details")].map((one) => one.open);
+    try { box.innerHTML = await (await send("/rubrics/fields", {})).text(); } catch { say(body.dataset.failed); return; }
+    box.querySelectorAll("details").forEach((one, at) => { if (at in open) one.open = open[at]; });
+  };
+  area.addEventListener("input", () => { if (document.activeElement === area) { clearTimeout(timer); timer = setTimeout(refresh, 600); } });
+  box.addEventListener("change", async (event) => {
+    const place = box.querySelector("[data-problem]");
+    try {
+      const answer = await send("/rubrics/fields/apply", { path: event.target.name, value: event.target.value }), text = await answer.text();
+      place.innerHTML = answer.ok ? "" : text;
+      if (answer.ok) { area.value = text; area.dispatchEvent(new Event("input")); }
+    } catch { say(body.dataset.failed); }
+  });
+  refresh();
+}
+
 function summed(form) {
   const total = form.querySelector("[data-total]"), inputs = [...form.querySelectorAll("[data-part]")], step = Number(form.dataset.step), top = Number(form.dataset.max);
   const fixed = Number(form.dataset.fixed || 0);
@@ -130,6 +156,7 @@ function prepare(root) {
   each("[data-events]", watched);
   each("[data-autosave]", saved);
   each("[data-lint]", linted);
+  each("[data-fields]", formed);
   each("form[data-step]", summed);
   each("[data-load]", (box) => load(box.dataset.load, {}, box).catch(() => say(body.dataset.failed)));
   each("form[data-confirm]", (form) => form.addEventListener("submit", (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault(); }));

@@ -47,3 +47,33 @@ def test_what_an_edit_changes(site: Any, visitor: Any) -> None:
     assert page.input_value("[name=yaml]") != text, "the editor keeps the edit"
     visitor.page = tab
     visitor.check("the preview of an edit")
+
+
+def test_form_and_yaml_follow_each_other(visitor: Any) -> None:
+    page = visitor.sign_in("teacher").page
+    visitor.go("/rubrics/zero-grad")
+    weight = page.locator("[name='components/definition/weight']")
+    page.locator("summary", has_text="Definition").click()
+    expect(weight).to_have_value("2.4")
+    weight.fill("1.5")
+    weight.press("Tab")
+    expect(page.locator("#yaml")).to_have_value(re.compile("definition:\n    weight: 1.5"))
+    expect(page.locator("#findings")).to_contain_text("can be stored")
+    page.fill("#yaml", page.input_value("#yaml").replace("weight: 1.5", "weight: 2.0", 1))
+    expect(weight).to_have_value("2.0")
+    expect(weight).to_be_visible()
+    visitor.check("the editor with its form")
+    visitor.expected = ["422"]
+    page.locator("[name='components/definition/elements/0/key_statements']").fill(" ")
+    weight.focus()
+    expect(page.locator("[data-problem]")).to_contain_text("key_statements is empty")
+    page.fill("#yaml", "a: [")
+    expect(page.locator("[data-fields]")).to_contain_text("The YAML cannot be read")
+
+
+def test_form_on_a_phone(visitor_as: Any) -> None:
+    visitor = visitor_as(360, "dark", "de-DE")
+    page = visitor.sign_in("teacher").page
+    visitor.go("/rubrics/autograd")
+    expect(page.locator("summary", has_text="Frage und Skala")).to_be_visible()
+    visitor.check("the editor on a phone")
