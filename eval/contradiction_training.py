@@ -38,6 +38,7 @@ class Plan:
         minutes: Wall-clock limit; the stage stops with a checkpoint and goes on at the next call.
         floor: Share of the rate that is left at the end.
         device: Where torch computes.
+        steps: The stage ends after this many steps, with the rate fallen to its floor; 0 for all pairs.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Plan:
     minutes: float = 110.0
     floor: float = 0.0
     device: str = "cpu"
+    steps: int = 0
 
 
 class PairModel(nn.Module):
@@ -147,6 +149,7 @@ def train(model: PairModel, pairs: Sequence[Pair], plan: Plan, folder: Path) -> 
     model.to(plan.device)
     data = encode(pairs)
     batches = [batch for epoch in range(plan.epochs) for batch in order(data.lengths, plan, epoch)]
+    batches = batches[: plan.steps or None]
     optimiser = torch.optim.AdamW(_groups(model), lr=plan.rate, fused=True)
     step = _resume(path, model, optimiser)
     began, seen, total = time.monotonic(), 0, 0.0

@@ -97,7 +97,8 @@ def meaning_results(
         viva: File of viva answers, ``None`` if there is none.
         seed: Of samples and edits.
     """
-    graders = {"features": Grader(encoder), "grammar": Grader(encoder), "model": Grader(encoder, judge=judge)}
+    plain = Grader(encoder)
+    graders = {"features": plain, "grammar": plain, "model": Grader(encoder, judge=judge)}
     found: Json = {"contrasts": _plain(contrast_table(judge.predict))}
     groups = statement_groups(bank, folder, seed)
     found["flips"] = [row for name, cases in groups.items() for row in flip_rows(graders, name, cases, seed)]
@@ -145,8 +146,19 @@ def verdicts(graders: Mapping[str, Grader], cases: Sequence[Case]) -> dict[str, 
     found = {"cosine": [_by_cosine(grader, item, text) for item, text in cases]}
     for level, one in graders.items():
         with checks(level):
-            found[level] = [_verdict(one.grade(item, text)) for item, text in cases]
+            found[level] = [_verdict(score) for score in _graded(one, cases)]
     return found
+
+
+def _graded(grader: Grader, cases: Sequence[Case]) -> list[Score]:
+    """The score of each answer, item by item."""
+    places: dict[str, list[int]] = {}
+    for at, (item, _) in enumerate(cases):
+        places.setdefault(item.content_hash, []).append(at)
+    scores: dict[int, Score] = {}
+    for own in places.values():
+        scores.update(zip(own, grader.grade_many(cases[own[0]][0], [cases[at][1] for at in own]), strict=True))
+    return [scores[at] for at in range(len(cases))]
 
 
 def _by_cosine(grader: Grader, item: Item, text: str) -> Verdict:

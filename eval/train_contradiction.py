@@ -38,7 +38,7 @@ from grader.bank import load_bank
 from grader.evidence.crossencoder import FOLDER
 from grader.rubric import Item
 
-VERSION = "1"
+VERSION = "2"
 CHECKPOINTS = Path(".cache/contradiction")
 #: Words of a general pair at most: short pairs are what answers look like, and cost least.
 LONGEST_GENERAL = 32
@@ -111,16 +111,17 @@ def graded_stage(data: Path, items: Sequence[Item], *, made: int = 7_000, again:
 
 def _run(stage: str, options: argparse.Namespace) -> bool:
     model = new_model()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     if stage == "export":
         load_checkpoint(model, options.checkpoints / "graded.pt")
         print(export(model, options.out, version=VERSION, training={"stages": "general, graded"}))
         return True
+    limits = {"minutes": options.minutes, "epochs": options.epochs, "steps": options.steps}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     if stage == "general":
-        plan = Plan("general", rate=1.5e-4, floor=0.5, minutes=options.minutes, epochs=options.epochs, device=device)
+        plan = Plan("general", rate=1.5e-4, floor=0.5, device=device, **limits)
         return train(model, general_stage(options.data), plan, options.checkpoints)
     load_checkpoint(model, options.checkpoints / "general.pt")
-    plan = Plan("graded", rate=1e-4, minutes=options.minutes, epochs=options.epochs, device=device)
+    plan = Plan("graded", rate=1e-4, device=device, **limits)
     bank = load_bank(options.rubrics)
     return train(model, graded_stage(options.data, [bank[name] for name in bank]), plan, options.checkpoints)
 
@@ -135,6 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FOLDER)
     parser.add_argument("--minutes", type=float, default=110.0, help="longest time of one stage in this call")
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=0, help="steps of a stage at most; 0 for all pairs")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)

@@ -24,6 +24,7 @@ SAME_CONTENT = 0.6
 #: Content words that a number must share with its neighbourhood to be a number for the same thing.
 _BESIDE = 3
 _CLAUSE = re.compile(r"[;.:]|,?\s*\b(?:while|whereas|but|and|however)\b|,(?!\d)", re.I)
+_SENTENCE = re.compile(r"(?<=[.!?;]) +")
 _LINK = re.compile(
     r"^(?P<a>.+?),?\s+(?P<link>because|since|so|therefore|hence|before|after|then|until|than)\b(?P<b>.+)$", re.I
 )
@@ -65,11 +66,18 @@ class _Term:
 
 def turned(statement: str, key: str, language: str = "en") -> Turn | None:
     """What turns ``statement`` against ``key``, or ``None`` if nothing is found."""
+    key = closest_sentence(statement, key, language)
     said, wanted = _terms(statement, language), _terms(key, language)
     found = roles(statement, key, language)
     if found or _shared(said, wanted) < SAME_CONTENT:
         return found
     return _number(statement, key) or _polarity(statement, key, language)
+
+
+def closest_sentence(statement: str, key: str, language: str = "en") -> str:
+    """The sentence of a longer key statement that says most of what ``statement`` does."""
+    said = _terms(statement, language)
+    return max(_SENTENCE.split(key), key=lambda part: _shared(said, _terms(part, language)))
 
 
 def _terms(text: str, language: str) -> list[_Term]:

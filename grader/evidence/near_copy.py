@@ -8,7 +8,7 @@ import numpy as np
 
 from grader.evidence.crossencoder import CONTRADICTS, ENTAILS
 from grader.evidence.findings import Contradiction, Floats
-from grader.evidence.grammar import Turn, roles, turned
+from grader.evidence.grammar import Turn, closest_sentence, roles, turned
 from grader.evidence.judge import Judge
 from grader.evidence.polarity import negations, numbers
 from grader.evidence.similarity import Phrase
@@ -48,8 +48,9 @@ def turned_near_copy(
     text, language = statement.text, index.item.language
     if like < SAME_NAMES:
         return None
-    wanted = index.keys.phrases[key].text
-    close = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
+    wanted = closest_sentence(text, index.keys.phrases[key].text, language)
+    near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
+    close = [closest_sentence(text, other, language) for other in near]
     turn = turned(text, wanted, language) if like >= NEAR_COPY else roles(text, wanted, language)
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
         return None

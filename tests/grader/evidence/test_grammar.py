@@ -53,6 +53,10 @@ def test_what_turns_the_meaning_is_named(key: str, statement: str, kind: str, sa
         ("The host calls the guest twice.", "The guest is called by the host twice."),
         ("Light and sound are equally fast here.", "Sound and light are equally fast here."),
         (MODES, "In evaluation it uses stored running averages, in training the statistics of the batch."),
+        (
+            "The plain leaves do not meet. The pairs come together in the middle.",
+            "The pairs come together in the middle.",
+        ),
         ("A byte has 8 bits.", "Eight bits make up a byte."),
     ],
 )

@@ -1,0 +1,97 @@
+"""Near copies that turn the meaning, on a fake encoder: wrong with a reason or referred, never silently full marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from grader import Grader, Item, Score
+from grader.encoder import HashEncoder
+from grader.evidence.crossencoder import CLASSES
+
+KEY = "In training the layer takes the statistics of the batch and in evaluation the stored running averages."
+SWAPPED = "In training the layer takes the stored running averages and in evaluation the statistics of the batch."
+BATCH = "The batch holds 64 samples of the data set in every single step."
+
+
+def item(component: str = "definition", *texts: str) -> Item:
+    elements = [{"id": "idea", "key_statements": list(texts or (KEY,))}]
+    return Item.model_validate(
+        {
+            "id": "layer",
+            "prompt": "What does it do?",
+            "scale": {"max": 5, "step": 0.5},
+            "reference_answer": KEY,
+            "components": {component: {"weight": 5, "elements": elements}},
+        }
+    )
+
+
+class FixedJudge:
+    """Says the same of every pair."""
+
+    signature = "fixed@1"
+
+    def __init__(self, **classes: float) -> None:
+        self.row = np.array([classes.get(name, 0.0) for name in CLASSES], dtype=np.float32)
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        return np.tile(self.row, (len(pairs), 1))
+
+
+def graded(answer: str, one: Item | None = None, judge: FixedJudge | None = None) -> Score:
+    return Grader(HashEncoder(), judge=judge).grade(one or item(), answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (SWAPPED, "roles", ("training", "evaluation")),
+        (KEY.replace("takes", "does not take"), "negation", ("does not take",)),
+        (KEY.replace("stored", "discarded"), "antonym", ("discarded",)),
+    ],
+)
+def test_a_turned_near_copy_is_wrong_and_feedback_names_the_words(answer: str, kind: str, words: Sequence[str]) -> None:
+    score = graded(answer, item("definition", KEY.replace("stored", "kept")) if kind == "antonym" else None)
+    assert [error.kind for error in score.errors] == [kind]
+    assert score.score == 0
+    assert all(word in score.feedback.wrong[0].text for word in words)
+
+
+def test_the_right_statement_earns_its_credit() -> None:
+    score = graded(KEY)
+    assert (score.errors, score.referred) == ((), False)
+    assert score.raw > 2.5
+
+
+def test_a_number_is_wrong_in_a_rule_and_a_candidates_own_in_an_example() -> None:
+    other = BATCH.replace("64", "32")
+    assert [error.kind for error in graded(other, item("definition", BATCH)).errors] == ["number"]
+    assert graded(other, item("example_or_pitfall", BATCH)).errors == ()
+
+
+def test_another_accepted_wording_supports_a_statement() -> None:
+    other = BATCH.replace("64", "32")
+    assert graded(other, item("definition", BATCH, other.replace("single ", ""))).errors == ()
+
+
+def test_a_turned_near_copy_that_the_model_upholds_is_referred() -> None:
+    score = graded(SWAPPED, judge=FixedJudge(entails=0.95))
+    assert score.errors == ()
+    assert score.referral_reasons == ("contradiction",)
+
+
+def test_a_near_copy_that_only_the_model_doubts_is_referred() -> None:
+    odd = KEY.replace("stored running", "old moving")
+    assert graded(odd, judge=FixedJudge(contradicts=0.95)).referral_reasons == ("contradiction",)
+    assert not graded(odd, judge=FixedJudge(partly=0.95)).referred
+
+
+def test_what_else_is_right_keeps_its_credit() -> None:
+    two = item("definition", BATCH, "Small batches are noisy, large ones need much memory on the graphics card.")
+    right = "Small batches are noisy, large ones need much memory on the graphics card."
+    only, both = graded(right, two), graded(f"{right} {BATCH.replace('holds', 'never holds')}", two)
+    assert [error.kind for error in both.errors] == ["negation"]
+    assert only.raw > 0
