@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -279,3 +281,71 @@ def postgres_service(postgres_database: Callable[[], str], scorer: Grader) -> It
     yield make
     for one in made:
         one.client.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def two(
+    tmp_path_factory: pytest.TempPathFactory, build_service: Callable[..., Service]
+) -> tuple[Service, Service, dict[str, str], dict[str, str]]:
+    """A filled organisation, an empty one, the ids of everything in the first, and its jobs by their kind.
+
+    Shared by tests that only prove that nothing can be seen or changed.
+    """
+    service = build_service(tmp_path_factory.mktemp("two"))
+    exam = service.graded()
+    answer = service.call("GET", f"/exams/{exam['id']}/reviews?which=all")["data"][0]
+    job = service.call("GET", f"/exams/{exam['id']}/jobs")["data"][0]
+    user = service.call("POST", "/users", {"email": "a@b.example", "role": "teacher"}, who="admin")
+    key = service.call("POST", "/keys", {"role": "teacher", "label": "x"}, who="admin")
+    regrade = service.call("POST", f"/exams/{exam['id']}/regrades", {"items": [{"item": "practice-one"}]})
+    service.work()
+    upload = service.client.post(
+        f"/v1/exams/{exam['id']}/uploads",
+        files={"file": ("a.csv", io.BytesIO(b"candidate,practice-one\n1,x\n"))},
+        headers=service.teacher,
+    ).json()
+    mapping = {"mapping": {"practice-one": "practice-one"}}
+    service.call("POST", f"/exams/{exam['id']}/uploads/{upload['id']}/apply", mapping)
+    ids = {
+        "exam_id": exam["id"],
+        "answer_id": answer["answer"],
+        "candidate_id": answer["candidate"],
+        "job_id": job["id"],
+        "user_id": user["id"],
+        "key_id": key["id"],
+        "upload_id": upload["id"],
+        "item_id": "practice-one",
+        "version": "1",
+        "appeal_id": "0" * 27,
+        "session_id": service.call("POST", "/viva", {"items": ["practice-one"]})["id"],
+        "check_id": "x",
+        "yaml": json.dumps(make_content("practice-one")),
+        **calibration_ids(service),
+    }
+    jobs = {"regrades": regrade["id"], **item_jobs(service, exam["id"], ids["calibration_id"])}
+    labels = service.client.post(
+        "/v1/items/practice-one/labels/uploads",
+        files={"file": ("l.csv", b"response,human_score\nx,1\n")},
+        headers=service.teacher,
+    )
+    jobs["labels"] = labels.json()["id"]
+    return service, service.other(), ids, jobs
+
+
+def calibration_ids(service: Service) -> dict[str, str]:
+    marked = [("It keeps results.", 3), ("Computing takes longer.", 1), ("Bananas.", 0), ("It keeps results so.", 2.5)]
+    labels = [{"response": text, "human_score": mark} for text, mark in marked]
+    service.call("POST", "/items/practice-one/labels", {"labels": labels})
+    job = service.call("POST", "/items/practice-one/calibrations", {})
+    service.work()
+    label = service.call("GET", "/items/practice-one/labels")["data"][0]["id"]
+    return {"calibration_id": service.call("GET", f"/jobs/{job['id']}")["calibration"], "label_id": label}
+
+
+def item_jobs(service: Service, exam: str, calibration: str) -> dict[str, str]:
+    compare = service.call("POST", f"/calibrations/{calibration}/comparisons", {"exam": exam})
+    suggest = service.call("POST", f"/exams/{exam}/items/practice-one/suggestions", {})
+    content = service.call("GET", "/items/practice-one")["content"]
+    edit = service.call("POST", "/items/practice-one/edit-previews", {"exam": exam, "content": content})
+    service.work()
+    return {"comparisons": compare["id"], "suggestions": suggest["id"], "edit-previews": edit["id"]}

@@ -2,64 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
-import pytest
-
-
-@pytest.fixture
-def two(service):
-    """A filled organisation and the ids of everything in it, and an empty one."""
-    exam = service.graded()
-    answer = service.call("GET", f"/exams/{exam['id']}/reviews?which=all")["data"][0]
-    job = service.call("GET", f"/exams/{exam['id']}/jobs")["data"][0]
-    user = service.call("POST", "/users", {"email": "a@b.example", "role": "teacher"}, who="admin")
-    key = service.call("POST", "/keys", {"role": "teacher", "label": "x"}, who="admin")
-    regrade = service.call("POST", f"/exams/{exam['id']}/regrades", {"items": [{"item": "practice-one"}]})
-    service.work()
-    upload = service.client.post(
-        f"/v1/exams/{exam['id']}/uploads",
-        files={"file": ("a.csv", io.BytesIO(b"candidate,practice-one\n1,x\n"))},
-        headers=service.teacher,
-    ).json()
-    ids = {
-        "exam_id": exam["id"],
-        "answer_id": answer["answer"],
-        "candidate_id": answer["candidate"],
-        "job_id": job["id"],
-        "user_id": user["id"],
-        "key_id": key["id"],
-        "upload_id": upload["id"],
-        "item_id": "practice-one",
-        "version": "1",
-        "appeal_id": "0" * 27,
-        "session_id": service.call("POST", "/viva", {"items": ["practice-one"]})["id"],
-        "check_id": "x",
-        **calibration_ids(service),
-    }
-    jobs = {"regrades": regrade["id"], **item_jobs(service, exam["id"], ids["calibration_id"])}
-    return service, service.other(), ids, jobs
-
-
-def calibration_ids(service):
-    marked = [("It keeps results.", 3), ("Computing takes longer.", 1), ("Bananas.", 0), ("It keeps results so.", 2.5)]
-    labels = [{"response": text, "human_score": mark} for text, mark in marked]
-    service.call("POST", "/items/practice-one/labels", {"labels": labels})
-    job = service.call("POST", "/items/practice-one/calibrations", {})
-    service.work()
-    label = service.call("GET", "/items/practice-one/labels")["data"][0]["id"]
-    return {"calibration_id": service.call("GET", f"/jobs/{job['id']}")["calibration"], "label_id": label}
-
-
-def item_jobs(service, exam, calibration):
-    compare = service.call("POST", f"/calibrations/{calibration}/comparisons", {"exam": exam})
-    suggest = service.call("POST", f"/exams/{exam}/items/practice-one/suggestions", {})
-    content = service.call("GET", "/items/practice-one")["content"]
-    edit = service.call("POST", "/items/practice-one/edit-previews", {"exam": exam, "content": content})
-    service.work()
-    return {"comparisons": compare["id"], "suggestions": suggest["id"], "edit-previews": edit["id"]}
-
-
 BODIES = [
     None,
     {},
