@@ -17,16 +17,16 @@ from api.db.models import Answer, CalibrationRow, Chunk, ItemRow, Job, Label
 from api.problems import Problem
 from api.scoring import Scorer
 from grader.advice import advise
-from grader.agreement import by_subgroup, round_to_scale
 from grader.calibration import Calibration, Calibrator
-from grader.calibration_study import study
-from grader.correction import MIN_LABELS, Fit
+from grader.calibration_study import Study, study
+from grader.calibration_words import in_words
+from grader.correction import MIN_LABELS
 from grader.grading import Grader
 from grader.labelling import suggest
 from grader.labels import check_labels
 from grader.lifecycle import compare_scores, name_of
 from grader.referral import Policy
-from grader.representation import Array, Representation, joined
+from grader.representation import Representation, joined
 from grader.rubric import Item
 from grader.score import Score
 
@@ -37,6 +37,7 @@ PART = 50
 _KNOWN = 300
 #: Labelled answers that advice on the rubric is taken from.
 _ADVISED = 500
+_LANGUAGES = ("en", "de", "hi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,16 @@ def fit(task: Task) -> Store:
     calibration = Calibrator(task.grader, Policy(**params["policy"])).fit_rows(
         item, rows, shares, components=_components(item, found), chances=_chances(found)
     )
-    second = [one.human_score_2 for one in found] if any(one.human_score_2 is not None for one in found) else None
-    signature = task.grader.signature(item, calibration.name)
-    examined = study(calibration, item, texts, scores, human2=second, signature=signature)
-    figures = {**examined.to_dict(), **_more(calibration, found)}
+    examined = study(
+        calibration,
+        item,
+        texts,
+        scores,
+        human2=[one.human_score_2 for one in found] if any(one.human_score_2 is not None for one in found) else None,
+        subgroups=[one.subgroup or "–" for one in found] if any(one.subgroup for one in found) else None,
+        signature=task.grader.signature(item, calibration.name),
+    )
+    figures = {**examined.to_dict(), **_more(examined, found)}
     figures["calibrated"].pop("worst")  # quotes answers; the report shows them until they are deleted
     figures["advice"] = [asdict(one) for one in advise(task.grader, item, texts[:_ADVISED], scores[:_ADVISED])]
     made = CalibrationRow(
@@ -145,37 +152,16 @@ def _chances(found: Sequence[Label]) -> list[float] | None:
     return [one.chance for one in found] if len({one.chance for one in found}) > 1 else None
 
 
-def _more(calibration: Calibration, found: Sequence[Label]) -> dict[str, Any]:
-    """What the service shows besides the library's study."""
-    fitted = calibration.fitted
-    error = (fitted.left_out.mean - fitted.labels) * calibration.scale_max
+def _more(examined: Study, found: Sequence[Label]) -> dict[str, Any]:
+    """What the service shows besides the library's figures."""
+    calibration = examined.calibration
     return {
         "labels": len(found),
         "sources": {name: sum(one.source == name for one in found) for name in sorted({one.source for one in found})},
-        "operating": {"share": calibration.operating.share, "errors": calibration.operating.errors},
-        "novelty": np.round(np.sort(fitted.left_out.novelty), 6).tolist(),
-        "components": [part.name for part in calibration.components],
-        "weighted": None if _chances(found) is None else _weighted(fitted, error),
-        "subgroups": _subgroups(calibration, found),
+        "operating": asdict(calibration.operating),
+        "novelty": np.round(np.sort(calibration.fitted.left_out.novelty), 6).tolist(),
+        "words": {language: in_words(examined, language) for language in _LANGUAGES},
     }
-
-
-def _weighted(fitted: Fit, error: Array) -> dict[str, float]:
-    """Figures as they would be for a random sample: each label stands for as many answers as its chance says."""
-    weight = fitted.weights / fitted.weights.sum()
-    return {"rmse": float(np.sqrt(weight @ error**2)), "mean_error": float(weight @ error)}
-
-
-def _subgroups(calibration: Calibration, found: Sequence[Label]) -> list[dict[str, Any]]:
-    """Agreement by subgroup, of the labels that name one."""
-    named = [at for at, one in enumerate(found) if one.subgroup is not None]
-    if not named:
-        return []
-    fitted, top, step = calibration.fitted, calibration.scale_max, calibration.step
-    machine = round_to_scale(fitted.left_out.mean[named] * top, scale_max=top, step=step)
-    groups = [found[at].subgroup for at in named]
-    parts = by_subgroup(fitted.labels[named] * top, machine, groups, scale_max=top, step=step)
-    return [asdict(part) for part in parts]
 
 
 def finite(value: Any) -> Any:

@@ -60,6 +60,14 @@ class CalibrationLine(View):
     created_at: Time
 
 
+class Mislabelled(View):
+    """A label that fits badly to all others; its answer may have been deleted since."""
+
+    label: str
+    response: str
+    human_score: float
+
+
 class CalibrationView(CalibrationLine):
     """A calibration with its policy and what it says in words."""
 
@@ -67,7 +75,7 @@ class CalibrationView(CalibrationLine):
     carried_from: str | None
     sentences: list[str]
     has_report: bool = Field(description="False once answers that the report quotes were deleted.")
-    mislabelled: list[str] = Field(description="Ids of labels that fit badly to all others, the worst first.")
+    mislabelled: list[Mislabelled] = Field(description="Labels to look at again, the worst first (at most 20).")
 
 
 class Shelf(View):
@@ -188,8 +196,15 @@ def _view(session: Session, row: CalibrationRow) -> CalibrationView:
         carried_from=row.carried_from,
         sentences=row.study["sentences"],
         has_report=bool(row.report),
-        mislabelled=[row.label_ids[at] for at in row.study["mislabelled_rows"]],
+        mislabelled=_mislabelled(session, row),
     )
+
+
+def _mislabelled(session: Session, row: CalibrationRow) -> list[Mislabelled]:
+    ids = [row.label_ids[at] for at in row.study["mislabelled_rows"][:20]]
+    known = {one.id: one for one in session.scalars(select(Label).where(Label.id.in_(ids)))}
+    found = [known[one] for one in ids if one in known]
+    return [Mislabelled(label=one.id, response=one.text, human_score=one.human_score) for one in found]
 
 
 @router.post("/items/{item_id}/calibrations", status_code=202, response_model=JobView)

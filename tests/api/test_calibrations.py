@@ -222,8 +222,10 @@ def test_components_and_subgroups_are_reported(service):
     service.call("POST", f"/items/practice-one/labels/uploads/{upload['id']}/apply", {})
     made = fit(service)
     study = service.call("GET", f"/calibrations/{made['id']}/study")["study"]
-    assert study["components"] == ["definition"]
-    assert [(part["name"], part["n"]) for part in study["subgroups"]] == [("north", 12), ("south", 12)]
+    assert [(part["name"], part["labels"]) for part in study["components"]] == [("definition", 24)]
+    groups = study["calibrated"]["agreement"]["subgroups"]
+    assert [(part["name"], part["n"]) for part in groups] == [("north", 12), ("south", 12)]
+    assert study["words"]["de"][0].startswith("Angepasst an 24")
     assert {one["kind"] for one in study["advice"]} & {"never_earned", "missing_idea", "unmatched_key_statement"}
     service.call("POST", f"/calibrations/{made['id']}/promote", {})
     exam = answered_exam(service)
@@ -231,6 +233,15 @@ def test_components_and_subgroups_are_reported(service):
     answer = service.call("GET", f"/exams/{exam['id']}/reviews?which=all")["data"][0]["answer"]
     review = service.call("GET", f"/reviews/{answer}")
     assert sum(part["points"] for part in review["parts"]) == pytest.approx(review["score"])
+
+
+def test_a_slip_is_shown_and_can_be_removed(service):
+    slip = "It keeps results for later use. Computing again would take longer. Case 99."
+    store(service, [*labelled_rows(), (slip, 0)])
+    made = fit(service)
+    assert [(one["response"], one["human_score"]) for one in made["mislabelled"]] == [(slip, 0)]
+    service.call("DELETE", f"/items/practice-one/labels/{made['mislabelled'][0]['label']}")
+    assert service.call("GET", f"/calibrations/{made['id']}")["mislabelled"] == []
 
 
 def test_the_same_labels_make_the_same_calibration(fitted):

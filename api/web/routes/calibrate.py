@@ -167,6 +167,13 @@ def look(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     return _show(ctx, "calibration_one.html", slug, **data)
 
 
+@router.post("/labels/{label_id}/remove")
+def remove_label(ctx: Teacher, slug: SlugPath, label_id: Id) -> Response:
+    """Remove one label."""
+    ctx.call(label_routes.delete_label, slug, label_id, ctx.me, ctx.unit())
+    return ctx.go(f"/rubrics/{slug}/calibration")
+
+
 @router.get("/{calibration_id}/report")
 def report(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     """The report, for showing inside the page."""
