@@ -21,7 +21,7 @@ _GERMAN_FUNCTION_WORDS = frozenset(
     muß""".split()
 )
 _GERMAN_NEGATIONS = frozenset(
-    """nicht nie niemals kein keine keinem keinen keiner keines nichts niemand niemandem nirgends weder noch ohne nein
+    """nicht nie niemals kein keine keinem keinen keiner keines nichts niemand niemandem nirgends weder ohne nein
     keinesfalls keineswegs""".split()
 )
 

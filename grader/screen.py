@@ -349,19 +349,27 @@ def _with_words(segments: Sequence[str]) -> list[str]:
 
 #: Share of letters in English words above which a text is not foreign.
 _MOSTLY_ENGLISH = 0.8
-_SCRIPTS = {"en": "Latin", "de": "Latin", "fr": "Latin", "es": "Latin", "it": "Latin", "hi": "Devanagari"}
+#: Share of letters in a script that no scorer reads from which a text goes to a person: the rest would be marked alone.
+_FOREIGN_SCRIPT = 0.2
+#: Languages in a script that no scorer reads, whatever their items say.
+_UNREAD = frozenset({"hi"})
+_LETTERS = regex.compile(r"\p{L}")
+_READ_LETTERS = regex.compile(r"[\p{Script=Latin}\p{Script=Greek}\p{Script=Common}]")
 
 
 def foreign_language(text: str, language: str) -> bool:
     """Whether ``text`` is in a script or language that an item in ``language`` does not read.
 
-    The script decides alone. A language within the same script is only called foreign when the text has at least
-    six words, hardly any of them known, and the language identifier agrees.
+    The script decides alone, and a text that is only in part in another one is foreign too, because the rest would be
+    marked without it. A language within the same script is only called foreign when the text has at least six words,
+    hardly any of them known, and the language identifier agrees. There is no scorer for Hindi: an item in it is never
+    marked by guess, in whatever language it is answered.
     """
-    letters = regex.findall(r"\p{L}", text)
-    script = _SCRIPTS.get(language, "Latin")
-    own = len(regex.findall(rf"\p{{Script={script}}}", text)) if letters else 0
-    if letters and own < 0.5 * len(letters):
+    if language in _UNREAD:
+        return True
+    letters = _LETTERS.findall(text)
+    unread = sum(_READ_LETTERS.match(letter) is None for letter in letters)
+    if letters and unread > _FOREIGN_SCRIPT * len(letters):
         return True
     if language != "en":
         return False

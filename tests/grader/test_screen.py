@@ -287,7 +287,14 @@ def test_a_list_answers_an_item_that_asks_for_several_things(
     ("text", "language", "foreign"),
     [
         ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "en", True),
-        ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "hi", False),
+        ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "hi", True),
+        ("The moon pulls at the water.", "hi", True),
+        (
+            "Gradients \u091c\u092e\u093e \u0939\u094b\u0924\u0947 \u0939\u0948\u0902, \u0907\u0938\u0932\u093f\u090f zero.",
+            "de",
+            True,
+        ),
+        ("The angles \u03b1, \u03b2 and \u03b3 sum to \u03c0, and \u00b5 is small.", "en", False),
         ("\u5f20\u91cf\u5171\u4eab\u5185\u5b58", "en", True),
         ("Die Gezeiten entstehen durch die Anziehungskraft des Mondes auf das Wasser.", "en", True),
         (
