@@ -290,7 +290,7 @@ def test_a_list_answers_an_item_that_asks_for_several_things(
         ("\u092a\u0924\u093e \u0928\u0939\u0940\u0902", "hi", True),
         ("The moon pulls at the water.", "hi", True),
         (
-            "Gradients \u091c\u092e\u093e \u0939\u094b\u0924\u0947 \u0939\u0948\u0902, \u0907\u0938\u0932\u093f\u090f zero.",
+            "Gradients \u091c\u092e\u093e \u0939\u094b\u0924\u0947 \u0939\u0948\u0902, zero.",
             "de",
             True,
         ),
