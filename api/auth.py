@@ -14,6 +14,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from api.db import LOCK
 from api.db.models import ApiKey, Candidate, OneTimeLink, User, WebSession
 
 Role = Literal["admin", "teacher", "candidate"]
@@ -161,7 +162,7 @@ def create_link(session: Session, hashes: Secrets, user: User, purpose: str, hou
 
 def use_link(session: Session, hashes: Secrets, token: str, password: str) -> User | None:
     """Set the password of the link's user and end the person's sessions; ``None`` when it works no more."""
-    link = session.get(OneTimeLink, hashes.digest(token), with_for_update=True)
+    link = session.get(OneTimeLink, hashes.digest(token), with_for_update=LOCK)
     if link is None or link.used_at is not None or link.expires_at <= time.time():
         return None
     user = session.get(User, link.user_id)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from api import items, labels
 from api.auth import Principal
-from api.db import new_id
+from api.db import LOCK, new_id
 from api.db.models import CalibrationRow, Chunk, Exam, ItemRow, ItemVersion, Job, Label, Promotion
 from api.problems import Problem, from_library
 from grader.calibration import Calibration, load_calibration
@@ -66,7 +66,7 @@ def own(session: Session, principal: Principal, calibration_id: str, *, lock: bo
     Raises:
         Problem: There is none.
     """
-    row = session.get(CalibrationRow, calibration_id, with_for_update=lock or None)
+    row = session.get(CalibrationRow, calibration_id, with_for_update=LOCK if lock else None)
     if row is None or row.org_id != principal.org_id:
         raise Problem("not-found", "no calibration of this id")
     return row

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.auth import Principal, Secrets, principal_of_key, principal_of_session
-from api.db import Database
+from api.db import LOCK, Database
 from api.db.models import Audit, Base, Idempotency
 from api.problems import Problem
 from api.scoring import ScorerBox
@@ -209,7 +209,7 @@ def own(
     Raises:
         Problem: There is none, or it is another organisation's: the answer is the same.
     """
-    row = session.get(model, row_id, with_for_update=lock or None)
+    row = session.get(model, row_id, with_for_update=LOCK if lock else None)
     if row is None or getattr(row, "org_id", None) != principal.org_id:
         raise Problem("not-found", f"no {what} of this id")
     return row

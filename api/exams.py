@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api import calibrations, items, marks
 from api.auth import Principal
-from api.db import new_id
+from api.db import LOCK, new_id
 from api.db.models import Answer, Candidate, CandidateName, Chunk, Exam, ExamItem, ItemRow, Job, Mark, RosterEntry
 from api.problems import Problem
 from grader.rubric import Item
@@ -167,7 +167,7 @@ def save_answers(
     Raises:
         Problem: There is another answer of the candidate and ``replace`` is not set.
     """
-    query = select(Answer).where(Answer.exam_id == exam.id).with_for_update()
+    query = select(Answer).where(Answer.exam_id == exam.id).order_by(Answer.id).with_for_update(**LOCK)
     known = {(row.candidate_id, row.item_id): row for row in session.scalars(query)}
     decided = set(session.scalars(select(Mark.answer_id).where(Mark.exam_id == exam.id, Mark.origin != "machine")))
     saved, clashes = Saved(), []

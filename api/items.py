@@ -10,6 +10,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Exam, ExamItem, ItemRow, ItemVersion
 from api.problems import Problem
 from grader.rubric import Item
@@ -46,7 +47,7 @@ def row_of(session: Session, principal: Principal, slug: str, *, lock: bool = Fa
         Problem: The organisation has no such item.
     """
     query = select(ItemRow).where(ItemRow.org_id == principal.org_id, ItemRow.slug == slug)
-    row = session.scalar(query.with_for_update() if lock else query)
+    row = session.scalar(query.with_for_update(**LOCK) if lock else query)
     if row is None or row.deleted_at is not None:
         raise Problem("not-found", f"no item '{slug}'")
     return row

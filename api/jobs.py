@@ -17,7 +17,7 @@ from sqlalchemy import exists, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from api.db import Database
+from api.db import LOCK, Database
 from api.db.models import Chunk, Job
 
 Store = Callable[[Session, Chunk, Job], None]
@@ -41,7 +41,7 @@ def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None
         if session.scalar(free) is None:
             return None
     with db.write() as session:
-        chunk_id = session.scalar(free.with_for_update(skip_locked=True, of=Chunk))
+        chunk_id = session.scalar(free.with_for_update(**LOCK, skip_locked=True, of=Chunk))
         chunk = session.get(Chunk, chunk_id) if chunk_id else None
         if chunk is not None and chunk.attempts < attempts:
             session.execute(
@@ -88,8 +88,8 @@ def kept(db: Database, chunk: Chunk, owner: str, lease: float) -> Iterator[None]
 def finish(db: Database, chunk: Chunk, owner: str, store: Store) -> bool:
     """Store a chunk's marks and its state together; ``False`` when it is another worker's by now or cancelled."""
     with db.write() as session:
-        job = session.get_one(Job, chunk.job_id, with_for_update=True)
-        row = session.get_one(Chunk, chunk.id, with_for_update=True)
+        job = session.get_one(Job, chunk.job_id, with_for_update=LOCK)
+        row = session.get_one(Chunk, chunk.id, with_for_update=LOCK)
         if row.owner != owner or row.state != "pending" or job.state == "cancelled":
             return False
         store(session, row, job)
@@ -101,8 +101,8 @@ def finish(db: Database, chunk: Chunk, owner: str, store: Store) -> bool:
 def fail(db: Database, chunk: Chunk, owner: str | None, attempts: int, reason: str) -> None:
     """Give a chunk back for another try, or give it up after ``attempts``."""
     with db.write() as session:
-        job = session.get_one(Job, chunk.job_id, with_for_update=True)
-        row = session.get_one(Chunk, chunk.id, with_for_update=True)
+        job = session.get_one(Job, chunk.job_id, with_for_update=LOCK)
+        row = session.get_one(Chunk, chunk.id, with_for_update=LOCK)
         if row.owner != owner or row.state != "pending":
             return
         row.error, row.lease_until = reason[:500], 0.0

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from api.db import LOCK
 from api.db.models import Answer, Chunk, Job, Mark, MarkEvent, Proposal
 from api.problems import Problem
 from grader.score import Score
@@ -80,14 +81,15 @@ def store(session: Session, chunk: Chunk, job: Job, graded: Graded) -> None:
     A mark that a person decided is not touched; an answer that changed while it was graded is left for the next run.
     """
     ids = [answer_id for answer_id, _, _ in graded]
-    query = select(Answer).where(Answer.id.in_(ids)).order_by(Answer.id).with_for_update()
+    query = select(Answer).where(Answer.id.in_(ids)).order_by(Answer.id).with_for_update(**LOCK)
     answers = {row.id: row for row in session.scalars(query)}
     current = [entry for entry in graded if entry[0] in answers and answers[entry[0]].revision == entry[1]]
     if job.kind == "dry_run":
         _propose(session, chunk, job, current)
         return
     known = {
-        row.answer_id: row for row in session.scalars(select(Mark).where(Mark.answer_id.in_(ids)).with_for_update())
+        row.answer_id: row
+        for row in session.scalars(select(Mark).where(Mark.answer_id.in_(ids)).with_for_update(**LOCK))
     }
     for answer_id, revision, score in current:
         answer = answers[answer_id]

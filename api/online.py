@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Answer, Exam, RosterEntry
 from api.deps import own
 from api.problems import Problem
@@ -30,7 +31,7 @@ def entry_of(session: Session, exam_id: str, sender: Principal, *, lock: bool = 
         Problem: There is no such exam for this candidate; others' exams look the same.
     """
     exam = own(session, Exam, exam_id, sender, "exam")
-    entry = session.get(RosterEntry, (exam_id, sender.candidate_id), with_for_update=lock or None)
+    entry = session.get(RosterEntry, (exam_id, sender.candidate_id), with_for_update=LOCK if lock else None)
     if entry is None:
         raise Problem("not-found", "no exam of this id")
     return exam, entry
@@ -55,7 +56,7 @@ def save(session: Session, exam: Exam, entry: RosterEntry, item_id: str, text: s
     query = select(Answer).where(
         Answer.exam_id == exam.id, Answer.candidate_id == entry.candidate_id, Answer.item_id == item_id
     )
-    row = session.scalar(query.with_for_update())
+    row = session.scalar(query.with_for_update(**LOCK))
     if (row.revision if row else 0) != expected:
         raise Problem("stale-etag", "the answer was changed elsewhere; read it again and send its new ETag")
     if row is None:

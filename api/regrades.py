@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api import marks
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Answer, ExamItem, ItemRow, Job, Mark, Proposal
 from api.problems import Problem
 from grader.score import Score
@@ -64,10 +65,10 @@ def apply(session: Session, sender: Principal, job: Job, reason: str) -> tuple[i
     query = select(Proposal, Answer).join(Answer, Answer.id == Proposal.answer_id).where(Proposal.job_id == job.id)
     known = {
         mark.answer_id: mark
-        for mark in session.scalars(select(Mark).where(Mark.exam_id == job.exam_id).with_for_update())
+        for mark in session.scalars(select(Mark).where(Mark.exam_id == job.exam_id).with_for_update(**LOCK))
     }
     changed = left = 0
-    for proposal, answer in session.execute(query.order_by(Answer.id).with_for_update(of=Answer)):
+    for proposal, answer in session.execute(query.order_by(Answer.id).with_for_update(**LOCK, of=Answer)):
         mark = known.get(answer.id)
         if (mark is not None and mark.origin != "machine") or answer.revision != proposal.text_revision:
             left += 1

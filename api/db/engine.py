@@ -13,6 +13,9 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import literal
 
+#: How rows are locked (``FOR NO KEY UPDATE``): keys never change, so rows that refer to a locked one may be added.
+LOCK: dict[str, Any] = {"key_share": True}
+
 
 class Database:
     """An engine with the two kinds of transaction the service uses.

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from api import calibrations, exams, items, labels
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Answer, CalibrationRow, Exam, ItemRow, Job, Label
 from api.deps import Staff, Svc, Unit, audit, own, reply
 from api.problems import Problem
@@ -300,8 +301,8 @@ def promote(calibration_id: Id, body: OfVersion, sender: Staff, unit: Unit) -> R
 def _locked(session: Session, sender: Principal, calibration_id: str) -> CalibrationRow:
     """The calibration after its item was locked, so that one promotion follows the other."""
     row = calibrations.own(session, sender, calibration_id)
-    session.get_one(ItemRow, row.item_id, with_for_update=True)
-    session.refresh(row, with_for_update=True)
+    session.get_one(ItemRow, row.item_id, with_for_update=LOCK)
+    session.refresh(row, with_for_update=LOCK)
     return row
 
 
@@ -324,7 +325,7 @@ def carry_over(calibration_id: Id, body: OfVersion, sender: Staff, unit: Unit) -
 
     def action(session: Session) -> JobView:
         row = calibrations.own(session, sender, calibration_id)
-        item = session.get_one(ItemRow, row.item_id, with_for_update=True)
+        item = session.get_one(ItemRow, row.item_id, with_for_update=LOCK)
         job = calibrations.start_fit(
             session,
             item,
@@ -345,7 +346,7 @@ def start_comparison(calibration_id: Id, body: NewComparison, sender: Staff, uni
 
     def action(session: Session) -> JobView:
         row = calibrations.own(session, sender, calibration_id)
-        item = session.get_one(ItemRow, row.item_id, with_for_update=True)
+        item = session.get_one(ItemRow, row.item_id, with_for_update=LOCK)
         exam = own_exam(session, body.exam, sender)
         exams.slot_of(session, exam.id, item.slug)
         before = _before(session, sender, row, body.other)

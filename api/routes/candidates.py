@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api import candidates, marks
+from api.db import LOCK
 from api.db.models import Answer, Appeal, Candidate, CandidateName, ItemRow, Mark, RosterEntry
 from api.deps import Admin, Staff, Svc, Unit, audit, own, reply
 from api.printing import feedback_page
@@ -179,7 +180,7 @@ def decide(appeal_id: Id, body: Decision, sender: Staff, unit: Unit) -> Response
         row = own(session, Appeal, appeal_id, sender, "appeal", lock=True)
         if row.state != "open":
             raise Problem("wrong-state", f"the appeal is {row.state} already")
-        mark = session.get_one(Mark, row.answer_id, with_for_update=True)
+        mark = session.get_one(Mark, row.answer_id, with_for_update=LOCK)
         if body.accept and mark.origin != "teacher":
             raise Problem("wrong-state", "override the mark before accepting the appeal")
         row.state, row.reply = ("accepted" if body.accept else "rejected"), body.reply

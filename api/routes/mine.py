@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api import exams, marks, online, results
+from api.db import LOCK
 from api.db.models import Answer, Appeal, Exam, Mark, RosterEntry
 from api.deps import Examinee, IfMatch, Svc, Unit, reply
 from api.printing import feedback_page
@@ -262,7 +263,7 @@ def appeal(exam_id: Id, body: NewAppeal, sender: Examinee, unit: Unit) -> Respon
             Answer.exam_id == exam.id, Answer.item_id == slot.item_id, Answer.candidate_id == entry.candidate_id
         )
         answer_id = session.scalar(query)
-        mark = session.get(Mark, answer_id, with_for_update=True) if answer_id else None
+        mark = session.get(Mark, answer_id, with_for_update=LOCK) if answer_id else None
         if mark is None:
             raise Problem("wrong-state", "there is no answer of yours to this item")
         if session.scalar(select(Appeal.id).where(Appeal.answer_id == mark.answer_id)):

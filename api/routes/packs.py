@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api import items
+from api.db import LOCK
 from api.db.models import ItemRow
 from api.deps import Staff, Svc, Unit, reply
 from api.problems import Problem
@@ -58,7 +59,7 @@ def import_pack(
 
     def action(session: Session) -> PackResult:
         result = PackResult(created=[], new_versions=[], unchanged=[])
-        query = select(ItemRow).where(ItemRow.org_id == sender.org_id).with_for_update()
+        query = select(ItemRow).where(ItemRow.org_id == sender.org_id).with_for_update(**LOCK)
         known = {row.slug: row for row in session.scalars(query)}
         for item in parsed:
             row = known.get(item.id)

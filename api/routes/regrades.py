@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api import exams, items, regrades
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Exam, Job
 from api.deps import Staff, Svc, Unit, audit, own, reply
 from api.problems import Problem
@@ -134,7 +135,7 @@ def apply_regrade(job_id: Id, body: ApplyRegrade, sender: Staff, unit: Unit) -> 
     def action(session: Session) -> AppliedRegrade:
         job = _own_regrade(session, job_id, sender)
         exam = own(session, Exam, job.exam_id, sender, "exam", lock=True)
-        session.refresh(job, with_for_update=True)
+        session.refresh(job, with_for_update=LOCK)
         changed, left = regrades.apply(session, sender, job, body.reason)
         audit(session, sender, "regrade", exam.id)
         return AppliedRegrade(changed=changed, left=left)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from api import marks, reviews
 from api.auth import Principal
+from api.db import LOCK
 from api.db.models import Answer, Appeal, ItemRow, Mark, MarkEvent
 from api.deps import IfMatch, Staff, Svc, Unit, bump, decode_cursor, encode_cursor, own, reply
 from api.routes.exams import own_exam
@@ -284,7 +285,7 @@ def override_group(exam_id: Id, body: BulkOverride, sender: Staff, unit: Unit) -
             .join(ItemRow, ItemRow.id == Mark.item_id)
             .where(Mark.exam_id == exam_id, ItemRow.slug == body.item, Mark.answer_id.in_(body.answers))
             .order_by(Mark.answer_id)
-            .with_for_update(of=Mark)
+            .with_for_update(**LOCK, of=Mark)
         )
         result = Count(changed=0, kept=[])
         for mark in session.scalars(query):
