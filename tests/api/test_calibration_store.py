@@ -1,11 +1,18 @@
-"""The tables of calibrations: an older database keeps its jobs, and a newer one can go back."""
+"""The tables of calibrations: upgrades, backup, and jobs whose worker dies or takes long."""
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from alembic import command
 from sqlalchemy import text
 
+from api import calibrations, jobs
+from api.backup import export_all, import_all
 from api.db import Database, migrate, upgrade
+from api.db.models import CalibrationRow
+from grader.errors import InputError
 
 _ROWS = (
     "INSERT INTO organisations (id, name, created_at) VALUES ('o', 'School', 1.0)",
@@ -54,3 +61,79 @@ def test_upgrade_on_postgresql(postgres_url):
         connection.execute("CREATE DATABASE olddb")
     head, _, tail = postgres_url.replace("postgresql://", "postgresql+psycopg://").partition("?")
     check_upgrade(f"{head.rpartition('/')[0]}/olddb{'?' + tail if tail else ''}")
+
+
+MARKED = [
+    ("It keeps results.", 3),
+    ("Computing takes longer.", 1),
+    ("Bananas are yellow.", 0),
+    ("Results for later.", 2),
+]
+
+
+def start_fit(service):
+    labels = [{"response": text, "human_score": mark} for text, mark in MARKED]
+    service.call("POST", "/items/practice-one/labels", {"labels": labels})
+    return service.call("POST", "/items/practice-one/calibrations", {})
+
+
+def test_a_fit_whose_worker_died_is_done_by_another_one(service):
+    job = start_fit(service)
+    db = service.client.app.state.services.db
+    chunk = jobs.claim(db, "dead:1:1", 0.0, 5)
+    assert chunk.job_id == job["id"]
+    service.work()
+    done = service.call("GET", f"/jobs/{job['id']}")
+    assert (done["state"], done["done"], done["total"]) == ("done", 4, 4)
+    assert not jobs.finish(db, chunk, "dead:1:1", lambda *_: None), "the dead one comes too late"
+    assert len(service.call("GET", "/items/practice-one/calibrations")["data"]) == 1
+
+
+def test_a_long_step_keeps_its_lease(service):
+    start_fit(service)
+    db = service.client.app.state.services.db
+    chunk = jobs.claim(db, "slow:1:1", 0.3, 5)
+    with jobs.kept(db, chunk, "slow:1:1", 0.3):
+        time.sleep(0.8)
+        assert jobs.claim(db, "other:1:1", 0.3, 5) is None
+    time.sleep(0.4)
+    assert jobs.claim(db, "other:1:1", 60.0, 5).id == chunk.id
+
+
+def test_progress_counts_answers_of_a_chunk_under_way(service):
+    job = start_fit(service)
+    db = service.client.app.state.services.db
+    chunk = jobs.claim(db, "slow:1:1", 60.0, 5)
+    jobs.renew(db, chunk, "slow:1:1", 60.0, 3)
+    assert service.call("GET", f"/jobs/{job['id']}")["done"] == 3
+
+
+def test_backup_holds_labels_calibrations_and_promotions(make_service):
+    one, two = make_service(), make_service()
+    job = start_fit(one)
+    one.work()
+    made = one.call("GET", f"/jobs/{job['id']}")["calibration"]
+    one.call("POST", f"/calibrations/{made}/promote", {})
+    data = export_all(one.client.app.state.services.db, one.org_id)
+    import_all(two.client.app.state.services.db, data)
+    for path in ("/items/practice-one/labels", "/items/practice-one/calibrations", f"/calibrations/{made}/study"):
+        assert two.client.get(f"/v1{path}", headers=one.teacher).json() == one.call("GET", path)
+    body = {"item": "practice-one", "response": "It keeps results."}
+    mine, theirs = (each.client.post("/v1/score", json=body, headers=one.teacher).json() for each in (one, two))
+    assert mine == theirs
+    assert "cal:none" not in mine["signature"]
+
+
+def test_an_edited_calibration_is_refused(service):
+    job = start_fit(service)
+    service.work()
+    made = service.call("GET", f"/jobs/{job['id']}")["calibration"]
+    service.call("POST", f"/calibrations/{made}/promote", {})
+    db = service.client.app.state.services.db
+    with db.write() as session:
+        row = session.get(CalibrationRow, made)
+        row.content = row.content[:-200]
+    with db.read() as session, pytest.raises(InputError, match="damaged"):
+        calibrations.opened(session, made)
+    score = service.call("POST", "/score", {"item": "practice-one", "response": "It keeps results."})
+    assert "cal:none" in score["signature"], "practice goes on"
