@@ -11,6 +11,7 @@ from sqlalchemy import select
 from api import calibrations
 from api.db import new_id
 from api.db.models import CalibrationRow, ItemRow, Label
+from api.web.access import KEY_COOKIE, key_cookie
 from grader.calibration import load_calibration
 
 GOOD = ("It keeps results for later use.", "A cache keeps results so that they can be used later.")
@@ -451,6 +452,29 @@ def test_drift_is_told_with_the_statistics(fitted):
     drift = service.call("GET", f"/exams/{odd['id']}/statistics")["items"][0]["drift"]
     assert drift["share"] > like["drift"]["share"]
     assert drift["warning"]
+
+
+def page(service, path):
+    """A page as its teacher sees it."""
+    svc = service.client.app.state.services
+    value = key_cookie(svc, service.teacher["Authorization"].removeprefix("Bearer "))[0]
+    answer = service.client.get(path, headers={"Cookie": f"{KEY_COOKIE}={value}"})
+    assert answer.status_code == 200, answer.text[:300]
+    return answer.text
+
+
+def test_pages_of_the_exam_name_the_calibration_and_warn(fitted):
+    service, made = fitted
+    service.call("POST", f"/calibrations/{made['id']}/promote", {})
+    exam = service.exam(("practice-one",))
+    texts = ("zebra violin", "harbour mustard", "glacier lantern", "pepper saddle", "comet tulip", "walrus anvil")
+    service.answer(exam["id"], {one: {"practice-one": f"The {one} sings of rain and {one[::-1]}."} for one in texts})
+    assert made["name"] in page(service, f"/teach/exams/{exam['id']}/regrade")
+    assert "unlike the marked ones" not in page(service, f"/teach/exams/{exam['id']}/statistics")
+    grade(service, exam)
+    text = page(service, f"/teach/exams/{exam['id']}/statistics")
+    assert made["name"] in text
+    assert "unlike the marked ones" in text
 
 
 def test_deleted_answers_leave_labels_and_reports(service):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
-from sqlalchemy import select
 
-from api import exams
-from api.db.models import ItemRow
+from api import calibrations, exams, items
+from api.db.models import CalibrationRow, ItemRow
 from api.routes import candidates as candidate_routes
 from api.routes import regrades as regrade_routes
 from api.schemas import Id
@@ -20,13 +19,16 @@ router = APIRouter(route_class=PageRoute, prefix="/teach")
 
 @router.get("/exams/{exam_id}/regrade")
 def choose(ctx: Teacher, exam_id: Id) -> Response:
-    """Items with the version the exam uses and the newest one."""
+    """Items with the version the exam uses, the newest one, and the calibration that would mark it."""
     exam = exam_of(ctx, exam_id)
     with ctx.svc.db.read() as session:
         rows: list[dict[str, Any]] = []
         for slot in exams.slots(session, exam_id):
-            newest = session.scalar(select(ItemRow.version).where(ItemRow.id == slot.item_id))
-            rows.append({"item": slot.slug, "prompt": slot.item.prompt, "version": slot.version, "newest": newest})
+            row = session.get_one(ItemRow, slot.item_id)
+            found = calibrations.in_force(session, row.org_id, items.content_of(session, row.id, row.version))
+            name = session.get_one(CalibrationRow, found).name if found else ""
+            entry = {"item": slot.slug, "prompt": slot.item.prompt, "version": slot.version, "newest": row.version}
+            rows.append({**entry, "calibration": name})
     return ctx.page("regrade.html", exam=exam, rows=rows, tab="regrade")
 
 
