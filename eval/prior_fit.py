@@ -26,7 +26,7 @@ def fit_prior(frames: Frames, encoder: Encoder, cache: Path = ROOT / ".cache") -
     """
     found = {name: reference_answers(frame, encoder, cache) for name, frame in frames.items()}
     batches = {name: batch(answers, true_rows(answers)) for name, answers in found.items()}
-    content: dict[str, Any] = as_json(fit(batches, dict.fromkeys(batches, 1.0)))
+    content: dict[str, Any] = as_json(fit(batches, dict.fromkeys(batches, 1.0)), 1.0)
     weights = np.array([content["weights"][name] for name in FEATURES], dtype=np.float32)
     curve = Curve(weights, float(content["bias"]), float(content["stretch"]))
     return dataclasses.replace(load_prior(), version="left-out", reference=curve)

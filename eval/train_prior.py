@@ -34,7 +34,11 @@ FALSE_KINDS = ("negated", "misconception", "partly_wrong")
 SEED = 20261130
 STEPS = 600
 MOST_STRETCH = 1.0
-VERSION = "1"
+VERSION = "2"
+#: The squared error makes credits timid: those of the rubric curve from .2 to .8 are spread over the whole range. With
+#: each item left out in turn the error of the credits stays .286 (.283 before), r .808 (.805), and what raters call
+#: present rises from .84 to .88 on average, what they call missing falls from .18 to .15.
+SPREAD = {"rubric": 0.6, "reference": 1.0}
 SETS = ("scientsbank", "beetle", "saf_en_v2", "hbrs_nn")
 
 
@@ -161,15 +165,15 @@ def credits(model: PriorModel, answers: Answers) -> NDArray[np.float64]:
     return predicted
 
 
-def as_json(model: PriorModel) -> dict[str, object]:
-    """A curve as ``grader/models/prior.json`` holds it."""
+def as_json(model: PriorModel, spread: float) -> dict[str, object]:
+    """A curve as ``grader/models/prior.json`` holds it; the middle ``spread`` of its credits becomes all of them."""
     with torch.no_grad():
         weights = dict(zip(FEATURES, [round(float(w), 5) for w in model.weights()], strict=True))
         margin = float(torch.sigmoid(model.stretch) * MOST_STRETCH)
     return {
         "weights": weights,
         "bias": round(float(model.bias.detach()), 5),
-        "stretch": round(margin, 5),
+        "stretch": round(((1 + 2 * margin) / spread - 1) / 2, 5),
     }
 
 
@@ -207,7 +211,7 @@ def main() -> None:
     curves = {"rubric": {"authored": batches.pop("authored")}, "reference": batches}
     prior: dict[str, object] = {"version": VERSION}
     for name, sets in curves.items():
-        prior[name] = as_json(fit(sets, dict.fromkeys(sets, 1.0)))
+        prior[name] = as_json(fit(sets, dict.fromkeys(sets, 1.0)), SPREAD[name])
     arguments.out.write_text(json.dumps(prior, indent=1) + "\n", encoding="utf-8")
     print(arguments.out.read_text(encoding="utf-8"))
 
