@@ -221,3 +221,39 @@ def test_groups_never_join_an_answer_with_its_negation(grader: Grader) -> None:
 def test_audit_sample_is_reproducible() -> None:
     assert audit_sample(5, 100, seed=1) == audit_sample(5, 100, seed=1)
     assert audit_sample(5, 3, seed=1) == [0, 1, 2]
+
+
+def test_a_second_rater_and_subgroups_are_said_in_words(calibration: Calibration) -> None:
+    colleague: list[float | None] = [score if row % 5 else None for row, score in enumerate(SCORES)]
+    schools = ["north" if row % 9 < 6 else "south" for row in range(len(SCORES))]
+    found = study(calibration, ITEM, RESPONSES, SCORES, human2=colleague, subgroups=schools, n_boot=20)
+    assert found.report.agreement.human_human["qwk"] == pytest.approx(1.0)
+    [said] = [sentence for sentence in found.sentences if "colleague" in sentence]
+    machine = found.report.agreement.metrics["qwk"]
+    assert said.startswith("It agrees with you as well" if machine >= 0.9 else "It agrees with you less")
+    assert f"QWK {machine:.2f} against 1.00" in said
+    named = {part.name for part in found.report.agreement.subgroups if abs(part.dsm) > 0.1}
+    assert {name for name in ("north", "south") if any(f"“{name}”" in one for one in found.sentences)} == named
+
+
+def test_sentences_call_rows_as_the_file_does_and_speak_the_readers_language(grader: Grader) -> None:
+    scores = SCORES.copy()
+    scores[9] = 0.0
+    fitted = Calibrator(grader).fit(ITEM, RESPONSES, scores)
+    rows = [row + 100 for row in range(len(scores))]
+    found = study(fitted, ITEM, RESPONSES, scores, rows=rows, language="de", n_boot=5)
+    assert any(
+        sentence.startswith("Sehen Sie die Bewertungen der Zeilen") and "109" in sentence
+        for sentence in found.sentences
+    )
+    assert found.report.notes == found.sentences
+
+
+def test_components_are_examined(grader: Grader) -> None:
+    reason: list[float | None] = [*[1.0] * 3, *[0.0] * 6] * 4
+    fitted = Calibrator(grader).fit(bread(), RESPONSES, SCORES, components={"reason": reason})
+    found = study(fitted, bread(), RESPONSES, SCORES, n_boot=5)
+    [part] = found.components
+    assert part.rmse < part.rmse_before
+    assert any(f"The credit of reason is off by {part.rmse:.2f}" in sentence for sentence in found.sentences)
+    assert found.weighted is None
