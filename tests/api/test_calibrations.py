@@ -213,6 +213,31 @@ def test_fit_study_report_and_file(fitted):
     assert shelf["labels"] == 24
 
 
+ODD_SETS = {
+    "three": [("It keeps results.", 3, ""), ("Bananas.", 0, ""), ("Computing takes longer.", 1, "")],
+    "all but one equal": [(f"It keeps {n} results.", 2 if n else 5, "") for n in range(6)],
+    "blank answers": [("", 0, ""), ("   ", 0, ""), ("It keeps results.", 3, ""), ("Later.", 1, "")],
+    "the same answer": [("It keeps results.", mark, "") for mark in (1, 2, 3, 2)],
+    "second marks for some": [(f"It keeps {n} results.", n % 4, n % 3 if n % 2 else "") for n in range(8)],
+    "one second mark": [(f"It keeps {n} results.", n % 4, 1 if n == 3 else "") for n in range(8)],
+    "letters of all kinds": [("‮ يحفظ", 1, ""), ("😀" * 50, 0, ""), ("<script>alert(1)</script>", 2, ""), ("क्ष", 0, "")],
+}
+
+
+@pytest.mark.parametrize("case", ODD_SETS)
+def test_odd_sets_of_labels_can_be_fitted(service, case):
+    header = ("response", "human_score", "human_score_2")
+    upload = send(service, table(ODD_SETS[case], header)).json()
+    service.call("POST", f"/items/practice-one/labels/uploads/{upload['id']}/apply", {})
+    made = fit(service)
+    report = service.client.get(f"/v1/calibrations/{made['id']}/report", headers=service.teacher).text
+    assert "<script>" not in report
+    assert page(service, f"/rubrics/practice-one/calibration/{made['id']}")
+    service.call("POST", f"/calibrations/{made['id']}/promote", {})
+    score = service.call("POST", "/score", {"item": "practice-one", "response": "It keeps results."})
+    assert 0 <= score["score"] <= 5
+
+
 def test_components_and_subgroups_are_reported(service):
     rows = [
         (text, mark, 3 if "keeps results" in text else 0, "north" if at % 2 else "south")
