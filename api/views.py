@@ -39,7 +39,7 @@ class CandidateScore(View):
         parts: What each part earned.
         errors: What is wrong.
         condition_code: Why the response is special, or null.
-        pending: Whether a person still looks at it.
+        pending: Whether the machine leaves the mark to a person: in an exam one looks at it, in practice nobody does.
         calculation: Lines whose points sum to the mark.
         feedback: What is there, what is missing, what is wrong.
         key: Reference answer and accepted wordings, only where the item shows them.
