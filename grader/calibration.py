@@ -20,7 +20,7 @@ import numpy as np
 
 from grader.correction import MIN_LABELS, Fit, Kernel, fit
 from grader.errors import InputError
-from grader.labels import check_components, check_labels, duplicates_with_other_scores, weights_of
+from grader.labels import check_components, check_labels, duplicates_with_other_scores, label_weights
 from grader.referral import UNFAMILIAR, Operating, Policy, near, operating_point
 from grader.representation import Array, Representation
 from grader.rubric import Item
@@ -310,15 +310,15 @@ class Calibrator:
         chances: Sequence[float] | None = None,
     ) -> Calibration:
         """As `fit`, from responses already represented and labels as shares of the scale."""
-        weights = None if chances is None else weights_of(chances)
-        fitted = fit(rows, labels, weights=weights)
+        fitted = fit(rows, labels, weights=label_weights(rows.open, chances))
         credits = check_components(item, len(labels), components or {})
+        scorer = self._grader.scorer(item)
         return Calibration(
             item=item.id,
             item_version=item.version,
             rubric=item.content_hash,
-            encoder=self._grader.encoder.signature,
-            prior=self._grader.prior_version,
+            encoder=scorer.encoder.signature,
+            prior=scorer.prior.version,
             scale_max=item.scale.max,
             step=item.scale.step,
             policy=self._policy,

@@ -76,14 +76,15 @@ def explain(grader: Grader, item: Item, response: str, *, prior: Prior | None = 
         grader: Marks the response.
         item: The item.
         response: What the candidate wrote.
-        prior: The scorer that ``grader`` uses; the shipped one if not given.
+        prior: The scorer that ``grader`` uses for the item; the shipped one if not given.
 
     Raises:
         InputError: ``grader`` uses another scorer.
     """
-    prior = prior or load_prior()
-    if grader.prior_version != prior.version:
-        raise InputError(f"the grader uses the scorer {grader.prior_version}, not {prior.version}; pass its prior")
+    scorer = grader.scorer(item)
+    prior = prior or (load_prior() if item.language == "en" else scorer.prior)
+    if scorer.prior.version != prior.version:
+        raise InputError(f"the grader uses the scorer {scorer.prior.version}, not {prior.version}; pass its prior")
     score = grader.grade(item, response)
     index = grader.index(item)
     reading = read_response(response, index)
@@ -99,7 +100,7 @@ def _elements(
     texts = [reading.statements[at].text for at in counted]
     words = [Words(text, index.item.language) for text in texts]
     keywords = element_keywords(index, words)
-    table, _ = features(index, index.phrases(texts, grader.encoder.encode(texts)), keywords)
+    table, _ = features(index, index.phrases(texts, grader.scorer(index.item).encoder.encode(texts)), keywords)
     credits = prior.credits(table)
     results = []
     for component in score.components:

@@ -38,6 +38,7 @@ from grader.judging import (
 from grader.reading import Reading, counted_statements, read_response
 from grader.rubric import Item
 from grader.score import ComponentScore, ConditionCode, ReferralReason, Score
+from grader.scorer import Scorer, german_scorer, is_english_only
 from grader.scoring import Mark, Prior, load_prior, mark
 from grader.signature import signature
 from grader.words import table_hash
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: Condition codes with which a calibration may change the mark.
+CALIBRATED: tuple[ConditionCode | None, ...] = (None, "too_long")
 _CACHED_ITEMS = 256
 _CHUNK = 256
 
@@ -120,6 +123,12 @@ class Grader:
                 self._judge_model = CrossEncoder()
         return self._judge_model
 
+    def scorer(self, item: Item) -> Scorer:
+        """What ``item`` is scored with; a model that reads English only leaves German items to the German scorer."""
+        if item.language == "de" and is_english_only(self.encoder):
+            return german_scorer()
+        return Scorer(self.encoder, self._prior, self.judge)
+
     def grade(
         self, item: Item, response: str, *, language: str = "en", calibration: Calibration | None = None
     ) -> Score:
@@ -148,7 +157,8 @@ class Grader:
         index = self.index(item)
         if calibration is None:
             return [self._score(index, judged, language) for judged in self._judge(index, responses)]
-        calibration.check(item, encoder=self.encoder.signature, prior=self._prior.version)
+        scorer = self.scorer(item)
+        calibration.check(item, encoder=scorer.encoder.signature, prior=scorer.prior.version)
         judged = list(self._judge(index, responses))
         if not judged:
             return []
@@ -203,7 +213,7 @@ class Grader:
             if key in self._indices:
                 self._indices.move_to_end(key)
                 return self._indices[key]
-        built = build_index(item, self.encoder)
+        built = build_index(item, self.scorer(item).encoder)
         with self._lock:
             self._indices[key] = built
             while len(self._indices) > _CACHED_ITEMS:
@@ -217,8 +227,9 @@ class Grader:
 
     def signature(self, item: Item, calibration: str = "none") -> str:
         """The signature that marks of ``item`` carry."""
-        judge = f"{self.judge.signature}+{load_falsehood().version}" if self.judge else "none"
-        parts = {"encoder": self.encoder.signature, "prior": self._prior.version, "words": table_hash()}
+        scorer = self.scorer(item)
+        judge = f"{scorer.judge.signature}+{load_falsehood().version}" if scorer.judge else "none"
+        parts = {"encoder": scorer.encoder.signature, "prior": scorer.prior.version, "words": table_hash()}
         return signature(item, **parts, judge=judge, calibration=calibration)
 
     def _judge(self, index: ItemIndex, responses: Sequence[str]) -> Iterator[_Judged]:
@@ -226,14 +237,15 @@ class Grader:
             if not isinstance(response, str):
                 kind = type(response).__name__
                 raise InputError(f"response {position} is {kind}, must be text (use an empty string for no answer)")
+        scorer = self.scorer(index.item)
         for start in range(0, len(responses), _CHUNK):
             readings = [read_response(response, index) for response in responses[start : start + _CHUNK]]
             texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
-            encodings = dict(zip(texts, self.encoder.encode(texts), strict=True))
+            encodings = dict(zip(texts, scorer.encoder.encode(texts), strict=True))
             for reading in readings:
-                yield self._weigh(index, reading, encodings)
+                yield self._weigh(index, reading, encodings, scorer)
 
-    def _weigh(self, index: ItemIndex, reading: Reading, encodings: Mapping[str, Encoding]) -> _Judged:
+    def _weigh(self, index: ItemIndex, reading: Reading, encodings: Mapping[str, Encoding], scorer: Scorer) -> _Judged:
         texts = [statement.text for statement in reading.statements]
         phrases = index.phrases(texts, [encodings[text] for text in texts])
         counted = counted_statements(reading)
@@ -243,13 +255,14 @@ class Grader:
         chosen = [phrases[at] for at in counted]
         said = _evidence(index, reading, phrases, counted)
         claims = [reading.roles[at] == "claim" for at in counted]
-        findings = contradictions(index, chosen, said.found, claims, self.judge)
+        findings = contradictions(index, chosen, said.found, claims, scorer.judge)
         false = {finding.statement for finding in findings if not finding.suspected}
         true = [at for place, at in enumerate(counted) if place not in false]
         right = said if len(true) in (0, len(counted)) else _evidence(index, reading, phrases, true)
-        credit = self._prior.credits(right.table) if true else np.zeros(len(index.keys), dtype=np.float32)
+        credit = scorer.prior.credits(right.table) if true else np.zeros(len(index.keys), dtype=np.float32)
         components = judge_components(index, reading, right.counted, credit, right.found, right.keywords, findings)
-        if reading.condition is None and not findings and off_topic(index, chosen, said.found, components):
+        about = scorer.knows_topics and reading.condition is None and not findings
+        if about and off_topic(index, chosen, said.found, components):
             reading.condition = "off_topic"
             return judged
         judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, right.table
@@ -270,7 +283,7 @@ class Grader:
         condition = _condition(item, reading, result.raw)
         reasons = _referral(item, condition, judged.findings)
         confidence = None
-        if verdict and reading.gradable and condition in (None, "too_long"):
+        if verdict and reading.gradable and condition in CALIBRATED:
             judged.components = calibrated_components(judged.components, verdict.credits)
             result = _mark(item, judged).corrected(verdict.raw)
             confidence = verdict.confidence
@@ -342,8 +355,8 @@ def _representation(index: ItemIndex, judged: Sequence[_Judged]) -> Representati
     return Representation(*(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
 
 
-def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[float], Array, float]:
-    """Sentence vector, words, credits, evidence and mark of one response."""
+def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[float], Array, float, float]:
+    """Sentence vector, words, credits, evidence and mark of one response, and whether a calibration may change it."""
     from grader.representation import evidence_vector, lexical_vector
 
     chosen = [judged.phrases[at] for at in judged.counted] or judged.phrases
@@ -356,6 +369,7 @@ def _represented(index: ItemIndex, judged: _Judged) -> tuple[Array, Array, list[
     credits = [component.credit for component in judged.components]
     credits += [element.credit for component in judged.components for element in component.elements]
     text = judged.reading.source.text
-    share = _mark(index.item, judged).raw / index.item.scale.max
-    lexical = lexical_vector(text, index.item.language)
-    return vector, lexical, credits, evidence_vector(index, judged.table, text), share
+    raw = _mark(index.item, judged).raw
+    is_open = judged.reading.gradable and _condition(index.item, judged.reading, raw) in CALIBRATED
+    lexical, evidence = lexical_vector(text, index.item.language), evidence_vector(index, judged.table, text)
+    return vector, lexical, credits, evidence, raw / index.item.scale.max, float(is_open)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader import words
 
+_FUNCTION_WORD = 0.05
 _GERMAN_FUNCTION_WORDS = frozenset(
     """ab aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes auch auf aus außer bei
     beim bereits bevor bin bis bist da dabei dadurch dafür daher damit danach dann daran darauf daraus darin darüber
@@ -34,3 +35,10 @@ def function_words(language: str) -> frozenset[str]:
 def negations(language: str) -> frozenset[str]:
     """Lower-case words such as "not"; English ones for languages without a list."""
     return _GERMAN_NEGATIONS if language == "de" else words.NEGATIONS
+
+
+def information(word: str, language: str) -> float:
+    """Weight of a word from .05 (function words) to 1; without a frequency table every other word weighs 1."""
+    if language != "de":
+        return words.information(word)
+    return _FUNCTION_WORD if word.casefold() in _GERMAN_FUNCTION_WORDS else 1.0

@@ -122,7 +122,8 @@ def roles(parts: Sequence[Statement], index: ItemIndex, *, honest: bool) -> list
         for at, part in enumerate(parts)
         if _is_bare(part, found[at]) and not _says_one_of(_terms(part.text, index), index.keys)
     ]
-    if sum(len(_with_words(_SEPARATOR.split(parts[at].text))) for at in bare) >= _most(index):
+    listed = sum(len(_with_words(_SEPARATOR.split(parts[at].text))) for at in bare)
+    if index.item.language == "en" and listed >= _most(index):
         for at in bare:
             found[at] = "keyword_list"
     return found
@@ -169,11 +170,13 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
+    if index.item.language != "en":  # what makes a list is told by English verbs
+        return "claim"
     most = _most(index)
     words = [token.text for token in tokens if token.kind == "word"]
     known = not words or readable_share(words, index.vocabulary) >= _READABLE
     listed = known and is_keyword_list(text, tokens, most=most)
-    scattered = known and index.item.language == "en" and _is_no_sentence(text, most)
+    scattered = known and _is_no_sentence(text, most)
     return "keyword_list" if listed or scattered or _lists_names(text, most) else "claim"
 
 

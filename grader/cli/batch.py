@@ -94,7 +94,8 @@ def _check(planned: Plan, grader: Grader, calibrations: Mapping[str, Calibration
     items = {job.item.id: job.item for job in planned.jobs}
     for name, one in calibrations.items():
         if name in items:
-            one.check(items[name], encoder=grader.encoder.signature, prior=grader.prior_version)
+            scorer = grader.scorer(items[name])
+            one.check(items[name], encoder=scorer.encoder.signature, prior=scorer.prior.version)
         else:
             note(f"calibration {one.name} is for item '{name}', which the table does not have")
 

@@ -124,7 +124,8 @@ def check_drift(
         raise InputError(f"no calibration is in force for '{item}': promote one, or name it with --calibration")
     wanted = open_bank(bank)[item]
     grader = make_grader(ctx)
-    chosen.check(wanted, encoder=grader.encoder.signature, prior=grader.prior_version)
+    scorer = grader.scorer(wanted)
+    chosen.check(wanted, encoder=scorer.encoder.signature, prior=scorer.prior.version)
     frame = of_item(read_rows(file), wanted)
     responses = column(frame, "response", file.name)
     written = [at for at, text in enumerate(responses) if text.strip()]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from grader.languages import negations as denying_words
 from grader.text import Token, tokenise
-from grader.words import NEGATIONS
 
+#: No word that denies in one of the two languages stands in the other.
+_DENYING = denying_words("en") | denying_words("de")
 _TURNING = frozenset("fail fails failed failing lack lacks lacking unable impossible".split())
-_HARMLESS = frozenset(("only", "just", "necessarily", "merely", "surprisingly"))
+_HARMLESS = frozenset(("only", "just", "necessarily", "merely", "surprisingly", "nur", "unbedingt"))
 #: "It is a mistake to think that …" denies what follows as "not" does; "not true" has its "not" already.
 _DENIALS = re.compile(
     r"\b(?:wrong|false|untrue|incorrect|mistake|mistaken|misconception|misunderstanding|myth|error)"
@@ -32,7 +34,7 @@ def negations(text: str) -> int:
     count = len(_DENIALS.findall(text))
     for at, token in enumerate(tokens):
         word = token.text.casefold()
-        if word in NEGATIONS or word in _TURNING or word.endswith("n't"):
+        if word in _DENYING or word in _TURNING or word.endswith("n't"):
             count += not _is_harmless(text, tokens, at)
     return count
 
@@ -42,11 +44,11 @@ def _is_harmless(text: str, tokens: list[Token], at: int) -> bool:
     following = [other.text.casefold() for other in tokens[at + 1 : at + 9]]
     if at == 0 and word in ("no", "nope"):
         return _ANSWER.match(text, token.end) is not None
-    if word != "not":
+    if word not in ("not", "nicht"):
         return False
     if following[:1] and following[0] in _HARMLESS:
         return True
-    return _CONTRAST.search(text[: token.start]) is not None or "but" in following[1:]
+    return _CONTRAST.search(text[: token.start]) is not None or bool({"but", "sondern"} & set(following[1:]))
 
 
 def numbers(text: str) -> frozenset[str]:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.encoder import Encoding
+from grader.languages import information
 from grader.text import identifier_parts, stem, stems, tokenise
-from grader.words import information
 
 Floats = NDArray[np.float32]
 
@@ -63,7 +63,7 @@ def phrase(text: str, encoding: Encoding, prompt_stems: frozenset[str], language
 def _weight(word: str, prompt_stems: frozenset[str], language: str) -> float:
     parts = [stem(part, language) for part in identifier_parts(word)] or [stem(word, language)]
     known = stem(word, language) in prompt_stems or all(part in prompt_stems for part in parts)
-    return information(word) * (PROMPT_WEIGHT if known else 1.0)
+    return information(word, language) * (PROMPT_WEIGHT if known else 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
