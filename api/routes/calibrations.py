@@ -1,29 +1,25 @@
-"""Calibrations of an item: fit, look at, compare, put in force, roll back, and what to label next."""
+"""Calibrations of an item: fit, look at, put in force, roll back, carry over."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api import calibrations, exams, items, labels
+from api import calibrations, items, labels
 from api.auth import Principal
 from api.db import LOCK
-from api.db.models import Answer, CalibrationRow, Exam, ItemRow, Job, Label
-from api.deps import Staff, Svc, Unit, audit, own, reply
+from api.db.models import CalibrationRow, ItemRow, Job, Label
+from api.deps import Staff, Svc, Unit, audit, reply
 from api.problems import Problem
-from api.routes.exams import own_exam
 from api.routes.jobs import JobView, job_view
-from api.schemas import Body, Id, IdText, Page, SlugPath, Time, View
+from api.schemas import Body, Id, Page, SlugPath, Time, View
 from grader.referral import Policy
 
 router = APIRouter(tags=["calibrations"])
-#: Answers of an exam that suggestions choose from, a random sample of more.
-_POOL = 300
 _MEDIA = "application/octet-stream"
 
 
@@ -109,61 +105,6 @@ class RolledBack(View):
     """The calibration that is in force again, null for none."""
 
     in_force: CalibrationLine | None
-
-
-class NewComparison(Body):
-    """Compare with another calibration on an exam: by default with the one in force, ``none`` for no calibration."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"exam": "0" * 27}]})
-
-    exam: IdText
-    other: Annotated[str, Field(pattern=r"^([0-9a-f]{27}|none)$")] | None = None
-
-
-class MarkChange(View):
-    """A mark that differs."""
-
-    answer: str
-    old: float | None
-    new: float | None
-
-
-class ComparisonView(View):
-    """What the calibration does to the exam's marks; ``changes`` (the largest first, at most 1,000) once it is done."""
-
-    job: JobView
-    exam: str
-    before: str
-    after: str
-    total: int
-    changed: int
-    mean_change: float | None
-    newly_referred: int
-    no_longer_referred: int
-    changes: list[MarkChange]
-
-
-class NewSuggestion(Body):
-    """How many answers to suggest."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"number": 10}]})
-
-    number: int = Field(default=10, ge=1, le=100)
-
-
-class SuggestedAnswer(View):
-    """An answer whose label would tell much."""
-
-    answer: str
-    response: str
-
-
-class SuggestionView(View):
-    """Answers to label next, the most telling first, once the job is done; labelled ones are left out."""
-
-    job: JobView
-    exam: str
-    answers: list[SuggestedAnswer]
 
 
 def line(row: CalibrationRow, slug: str) -> CalibrationLine:
@@ -338,107 +279,6 @@ def carry_over(calibration_id: Id, body: OfVersion, sender: Staff, unit: Unit) -
         return job_view(session, job)
 
     return unit.run(action, 202)
-
-
-@router.post("/calibrations/{calibration_id}/comparisons", status_code=202, response_model=JobView)
-def start_comparison(calibration_id: Id, body: NewComparison, sender: Staff, unit: Unit) -> Response:
-    """Mark an exam's answers with two calibrations and say which marks differ; no mark changes."""
-
-    def action(session: Session) -> JobView:
-        row = calibrations.own(session, sender, calibration_id)
-        item = session.get_one(ItemRow, row.item_id, with_for_update=LOCK)
-        exam = own_exam(session, body.exam, sender)
-        exams.slot_of(session, exam.id, item.slug)
-        before = _before(session, sender, row, body.other)
-        query = select(Answer.id).where(Answer.exam_id == exam.id, Answer.item_id == item.id).order_by(Answer.id)
-        ids = list(session.scalars(query))
-        return job_view(session, calibrations.start_comparison(session, item, sender.actor, exam, row, before, ids))
-
-    return unit.run(action, 202)
-
-
-def _before(session: Session, sender: Principal, row: CalibrationRow, other: str | None) -> str | None:
-    """Id of the calibration to compare with, ``None`` for the uncalibrated scorer."""
-    if other is None:
-        return calibrations.in_force(session, sender.org_id, items.content_of(session, row.item_id, row.item_version))
-    if other == "none":
-        return None
-    found = calibrations.own(session, sender, other)
-    if found.rubric != row.rubric:
-        raise Problem("other-rubric", f"calibration {found.name} was made for another item or version")
-    return found.id
-
-
-@router.get("/comparisons/{job_id}", response_model=ComparisonView)
-def get_comparison(job_id: Id, sender: Staff, svc: Svc) -> Response:
-    """Which marks differ, and by how much."""
-    with svc.db.read() as session:
-        job = calibrations.own_job(session, sender, job_id, "compare")
-        view = job_view(session, job)
-        names = {
-            key: calibrations.own(session, sender, job.params[key]).name if job.params[key] else "none"
-            for key in ("before", "after")
-        }
-    found = job.result or {}
-    changes = found.get("changes", [])
-    return reply(
-        ComparisonView(
-            job=view,
-            exam=job.params["exam"],
-            **names,
-            total=found.get("total", 0),
-            changed=len(changes),
-            mean_change=found.get("mean_change"),
-            newly_referred=len(found.get("newly_referred", [])),
-            no_longer_referred=len(found.get("no_longer_referred", [])),
-            changes=[MarkChange(**one) for one in changes[:1000]],
-        )
-    )
-
-
-@router.post("/exams/{exam_id}/items/{item_id}/suggestions", status_code=202, response_model=JobView)
-def start_suggestion(exam_id: Id, item_id: SlugPath, body: NewSuggestion, sender: Staff, unit: Unit) -> Response:
-    """Find the answers without a label whose labels would tell most."""
-
-    def action(session: Session) -> JobView:
-        exam = own_exam(session, exam_id, sender)
-        slot = exams.slot_of(session, exam_id, item_id)
-        row = items.row_of(session, sender, item_id, lock=True)
-        ids = _pool(session, exam, row)
-        job = calibrations.start_suggestion(session, row, sender.actor, exam, slot.version, body.number, ids)
-        return job_view(session, job)
-
-    return unit.run(action, 202)
-
-
-def _pool(session: Session, exam: Exam, row: ItemRow) -> list[str]:
-    """Answers to choose from: those with a text and without a label, a random sample of many."""
-    labelled = select(Label.answer_id).where(Label.item_id == row.id, Label.answer_id.is_not(None))
-    query = select(Answer.id).where(
-        Answer.exam_id == exam.id, Answer.item_id == row.id, Answer.text != "", Answer.id.not_in(labelled)
-    )
-    ids = list(session.scalars(query.order_by(Answer.id)))
-    if len(ids) <= _POOL:
-        return ids
-    chosen = np.random.default_rng(int(exam.id[-8:], 16)).choice(len(ids), size=_POOL, replace=False)
-    return [ids[at] for at in sorted(chosen.tolist())]
-
-
-@router.get("/suggestions/{job_id}", response_model=SuggestionView)
-def get_suggestion(job_id: Id, sender: Staff, svc: Svc) -> Response:
-    """The suggested answers, for marking; the post goes to the item's labels."""
-    with svc.db.read() as session:
-        job = calibrations.own_job(session, sender, job_id, "suggest")
-        view = job_view(session, job)
-        ids: list[str] = (job.result or {}).get("answers", [])
-        labelled = set(session.scalars(select(Label.answer_id).where(Label.answer_id.in_(ids))))
-        texts = {one: own(session, Answer, one, sender, "answer").text for one in _still(session, ids)}
-    shown = [SuggestedAnswer(answer=one, response=texts[one]) for one in ids if one in texts and one not in labelled]
-    return reply(SuggestionView(job=view, exam=job.params["exam"], answers=shown))
-
-
-def _still(session: Session, ids: list[str]) -> list[str]:
-    return list(session.scalars(select(Answer.id).where(Answer.id.in_(ids))))
 
 
 @router.get("/items/{item_id}/calibrations/jobs", response_model=Page[JobView])

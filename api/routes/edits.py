@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api import calibrations, edits, exams, items
 from api.deps import Staff, Svc, Unit, reply
-from api.routes.calibrations import MarkChange
+from api.routes.comparisons import MarkChange
 from api.routes.exams import own_exam
 from api.routes.jobs import JobView, job_view
 from api.schemas import Body, Id, IdText, SlugPath, View

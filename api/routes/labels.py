@@ -11,10 +11,11 @@ from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api import exams, items, labels
+from api import exams, items, label_tables, labels
 from api.auth import Principal
 from api.db.models import Answer, ItemRow, Label, LabelUpload
 from api.deps import Staff, Svc, Unit, decode_cursor, encode_cursor, own, reply
+from api.label_tables import LabelledRow
 from api.problems import Problem
 from api.routes.exams import own_exam
 from api.routes.uploads import safe_name, text_field
@@ -159,7 +160,7 @@ def upload_labels(
         row = items.row_of(session, sender, item_id)
         item = items.content_of(session, row.id, row.version)
     name = safe_name(file.filename)
-    table = labels.read(svc.settings, item, content, name, text_field(subgroup) or None)
+    table = label_tables.read(svc.settings, item, content, name, text_field(subgroup) or None)
 
     def action(session: Session) -> LabelUploadView:
         upload = LabelUpload(
@@ -247,7 +248,7 @@ def add_labels(item_id: SlugPath, body: NewLabels, sender: Staff, unit: Unit) ->
     def action(session: Session) -> StoredLabels:
         row = items.row_of(session, sender, item_id, lock=True)
         item = items.content_of(session, row.id, row.version)
-        given: dict[str, tuple[labels.LabelledRow, str | None]] = {}
+        given: dict[str, tuple[LabelledRow, str | None]] = {}
         exam_ids: set[str] = set()
         for at, one in enumerate(body.labels):
             labels.check_points(item, (one.human_score, one.human_score_2), one.components)
@@ -255,7 +256,7 @@ def add_labels(item_id: SlugPath, body: NewLabels, sender: Staff, unit: Unit) ->
             if body.audit and answer is None:
                 raise Problem("invalid", f"labels.{at}: an audit sample consists of answers; allowed: their ids")
             text = answer.text if answer else scrub(one.response or "")
-            marked = labels.LabelledRow(0, text, one.human_score, one.human_score_2, one.components)
+            marked = LabelledRow(0, text, one.human_score, one.human_score_2, one.components)
             given[one.answer or str(at)] = (marked, one.answer)
             exam_ids.update({answer.exam_id} if answer else ())
         if body.audit and len(exam_ids) != 1:

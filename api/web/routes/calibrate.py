@@ -10,8 +10,10 @@ from starlette.datastructures import UploadFile
 
 from api.problems import Problem
 from api.routes import calibrations as calibration_routes
+from api.routes import comparisons as comparison_routes
 from api.routes import items as item_routes
 from api.routes import labels as label_routes
+from api.routes import suggestions as suggestion_routes
 from api.schemas import Id, SlugPath
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.rubrics import exams_with
@@ -112,16 +114,16 @@ def decisions(ctx: Teacher, slug: SlugPath) -> Response:
 @router.post("/suggestions")
 def suggest(ctx: Teacher, slug: SlugPath) -> Response:
     """Look for the answers whose labels would tell most."""
-    body = body_of(calibration_routes.NewSuggestion, number=int(ctx.number("number") or 10))
+    body = body_of(suggestion_routes.NewSuggestion, number=int(ctx.number("number") or 10))
     exam = ctx.text("exam", 40)
-    job = ctx.call(calibration_routes.start_suggestion, exam, slug, body, ctx.me, ctx.unit())
+    job = ctx.call(suggestion_routes.start_suggestion, exam, slug, body, ctx.me, ctx.unit())
     return ctx.go(f"/rubrics/{slug}/calibration/suggestions/{job['id']}")
 
 
 @router.get("/suggestions/{job_id}")
 def suggested(ctx: Teacher, slug: SlugPath, job_id: Id) -> Response:
     """The suggested answers, to be marked right there."""
-    found = ctx.call(calibration_routes.get_suggestion, job_id, ctx.me, ctx.svc)
+    found = ctx.call(suggestion_routes.get_suggestion, job_id, ctx.me, ctx.svc)
     return _show(ctx, "calibration_label.html", slug, job=found["job"], answers=found["answers"], audit=False, total=0)
 
 
@@ -151,7 +153,7 @@ def mark(ctx: Teacher, slug: SlugPath) -> Response:
 @router.get("/comparisons/{job_id}")
 def compared(ctx: Teacher, slug: SlugPath, job_id: Id) -> Response:
     """Which marks of an exam differ."""
-    found = ctx.call(calibration_routes.get_comparison, job_id, ctx.me, ctx.svc)
+    found = ctx.call(comparison_routes.get_comparison, job_id, ctx.me, ctx.svc)
     return _show(ctx, "calibration_compare.html", slug, comparison=found, job=found["job"])
 
 
@@ -208,6 +210,6 @@ def carry_over(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
 def compare(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     """Start to compare with another calibration on an exam."""
     other = ctx.text("other", 40) or None
-    body = body_of(calibration_routes.NewComparison, exam=ctx.text("exam", 40), other=other)
-    job = ctx.call(calibration_routes.start_comparison, calibration_id, body, ctx.me, ctx.unit())
+    body = body_of(comparison_routes.NewComparison, exam=ctx.text("exam", 40), other=other)
+    job = ctx.call(comparison_routes.start_comparison, calibration_id, body, ctx.me, ctx.unit())
     return ctx.go(f"/rubrics/{slug}/calibration/comparisons/{job['id']}")
