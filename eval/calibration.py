@@ -23,12 +23,15 @@ from eval.label_questions import SCORING, Floats, Question, Rows, questions
 from eval.learners import LEARNERS, corrected
 from eval.results import plain_line
 from grader.calibration import INTERVAL
-from grader.correction import Fit, fit
+from grader.correction import MIN_LABELS, Fit, fit
 from grader.labelling import effort_saved, groups, suggest
+from grader.labels import label_weights
 from grader.representation import joined
 
 Json = dict[str, Any]
 
+#: What the calibration stands beside.
+BESIDE = ("uncalibrated", "bag of words", "nearest neighbour", "question mean")
 #: Share of the answers that the machine marks by itself in the selective table.
 AUTOMATIC = 0.6
 #: Data sets on which the choice of labels is compared with chance, and the number of random labels to catch up with.
@@ -62,7 +65,10 @@ class Data:
         """Every question fitted to all labels that may be used, with its test rows; one a seed where they are drawn."""
         seeds = range(self.plan.seeds if any(question.test is None for question in self.found) else 1)
         drawn = [(question, *question.draw(self.plan.seed + seed)) for seed in seeds for question in self.found]
-        return [(q, fit(q.rows.take(known), q.target(known)), test) for q, known, test in drawn]
+        return [
+            (q, fit(q.rows.take(known), q.target(known), weights=label_weights(q.rows.open[known])), test)
+            for q, known, test in drawn
+        ]
 
 
 def calibration_tables(
@@ -87,13 +93,14 @@ def calibration_tables(
             if not opened:
                 plan.progress(f"calibration: {name}, marks before any label")
                 listed = questions(frames[name], fit_prior(others(frames, name)), plan.cache)
-                opened.append(Data(name, scale_step(frames[name]), listed, plan))
+                enough = [question for question in listed if len(question.draw(0)[0]) >= MIN_LABELS]
+                opened.append(Data(name, scale_step(frames[name]), enough, plan))
             return opened[0]
 
         for table, make in _TABLES.items():
             if table == "curves" and name not in usable:
                 continue
-            rows = _kept(plan, f"{key}-{table}", lambda make=make: make(data()))  # type: ignore[misc]
+            rows = _kept(plan, f"{key}-{table}", lambda make=make: make(data()) if data().found else [])  # type: ignore[misc]
             found[table] += rows
     return found
 
@@ -116,7 +123,8 @@ def _kept(plan: Plan, key: str, make: Callable[[], list[Json]]) -> list[Json]:
 
 def curves(data: Data) -> list[Json]:
     """Learning curves of the calibration and of what it stands beside, see `eval.few_labels`."""
-    return [plain_line(line) for line in curve(data.name, data.found, data.step, data.plan, LEARNERS)]
+    learners = {name: LEARNERS[name] for name in ("calibrated", *BESIDE)}
+    return [plain_line(line) for line in curve(data.name, data.found, data.step, data.plan, learners)]
 
 
 def coverage(data: Data) -> list[Json]:
@@ -124,7 +132,7 @@ def coverage(data: Data) -> list[Json]:
     data.plan.progress(f"calibration: {data.name}, intervals")
     held, width, other, codes = [], [], [], []
     for place, (question, fitted, tested) in enumerate(data.fits()):
-        test = tested[question.open[tested]]
+        test = tested[question.rows.open[tested] > 0]
         human = question.target(test)
         low, high = fitted.interval(fitted.predict(question.rows.take(test)), INTERVAL)
         held.append((human >= low - 1e-9) & (human <= high + 1e-9))
@@ -170,7 +178,7 @@ def selective(data: Data) -> list[Json]:
     errors, deviations = [], []
     for question, fitted, test in data.fits():
         prediction = fitted.predict(question.rows.take(test))
-        is_open = question.open[test]
+        is_open = question.rows.open[test] > 0
         errors.append(question.target(test) - np.where(is_open, prediction.mean, question.rows.prior[test]))
         deviations.append(np.where(is_open, prediction.sd, 0.0))
     error, deviation = np.concatenate(errors), np.round(np.concatenate(deviations), 9)

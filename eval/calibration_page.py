@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eval.calibration import BESIDE
 from eval.markdown import estimate, short, table, yes
 
 Json = Mapping[str, Any]
@@ -13,10 +14,10 @@ Json = Mapping[str, Any]
 ABOUT = (
     "Fitted to labelled answers to the question itself, drawn with each seed; marks on 0..1. The prior is the grader "
     "before any label, fitted to the other data sets. The scales of the correction were chosen on train rows of "
-    "scientsbank, beetle, saf_en_v2 and saf_de_v1; nothing was chosen on test rows or on hbrs_nn. Responses with a "
-    "condition code keep their uncalibrated mark, as they do in use."
+    "scientsbank, beetle, saf_en_v2 and saf_de_v1; nothing was chosen on test rows or on hbrs_nn. Blank answers, "
+    '"I do not know" and the like keep their uncalibrated mark, as they do in use; a response that gets no mark '
+    "because it is in another language counts as 0."
 )
-_BESIDE = ("uncalibrated", "bag of words", "nearest neighbour", "question mean")
 _NAMES = {"f1_2way": "F1 two-way", "f1_3way": "F1 three-way", "rmse": "RMSE"}
 
 
@@ -97,10 +98,10 @@ def _never_worse(found: Json) -> Iterator[Row]:
         behind = [
             f"{line['labels']:g}: {other}"
             for line in lines
-            for other in _BESIDE
+            for other in BESIDE
             if not _ahead(line, _at(_lines(found, data, other), line["labels"]), measure)
         ]
-        what = f"{_NAMES[measure]}, ahead of {', '.join(_BESIDE)}"
+        what = f"{_NAMES[measure]}, ahead of {', '.join(BESIDE)}"
         yield [data, "every size", what, "everywhere", "; behind at ".join(["", *behind])[2:] or "everywhere",
                yes(not behind)]  # fmt: skip
 

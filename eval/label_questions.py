@@ -41,7 +41,6 @@ class Question:
     Attributes:
         frame: The answers.
         rows: What the grader knows of them before any label: marks and vectors.
-        open: Whether a calibration may change the mark; it never does for a blank answer and other condition codes.
         counts: Which words occur, shape (n, v).
         pool: Rows that labels are drawn from.
         test: Rows that are tested on, or ``None``: the last ten of each drawing of ``pool``.
@@ -49,7 +48,6 @@ class Question:
 
     frame: pd.DataFrame
     rows: Representation
-    open: Flags
     counts: Floats
     pool: Rows
     test: Rows | None
@@ -95,33 +93,27 @@ def questions(frame: pd.DataFrame, system: GraderSystem, cache: Path | None = No
         if len(pool) < 2 or (len(test) and not is_test.any()):
             continue
         held = np.flatnonzero(is_test) if len(test) else None
-        known, is_open = represented(items[str(name)], list(rows["answer"]), system, cache)
-        found.append(Question(rows, known, is_open, _counts(rows), pool, held))
+        known = represented(items[str(name)], list(rows["answer"]), system, cache)
+        found.append(Question(rows, known, _counts(rows), pool, held))
     return found
 
 
-def represented(
-    item: Item, texts: Sequence[str], system: GraderSystem, cache: Path | None
-) -> tuple[Representation, Flags]:
-    """What the grader knows of the texts, and whether a calibration may change their marks; kept in ``cache``."""
+def represented(item: Item, texts: Sequence[str], system: GraderSystem, cache: Path | None) -> Representation:
+    """What the grader knows of the texts; kept in ``cache``."""
     grader = system.grader
     key = digest([_scoring_hash(), system.salt, grader.signature(item), item.content_hash, *texts])
     file = None if cache is None else cache / "representations" / f"{key}.npz"
     if file is not None and file.is_file():
         with np.load(file) as stored:
-            columns = {name: stored[name] for name in stored.files}
-        is_open = columns.pop("open")
-        return Representation(**columns), is_open
+            return Representation(**{name: stored[name] for name in stored.files})
     warm(grader.encoder, [(item, text) for text in texts], grader.index)
     rows = grader.represent(item, texts)
-    codes = [score.condition_code for score in grader.grade_many(item, texts)]
-    is_open = np.array([code in (None, "too_long") for code in codes])
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, Any] = rows.columns() | {"open": is_open}
+        arrays: dict[str, Any] = dict(rows.columns())
         np.savez_compressed(file.with_suffix(".part.npz"), **arrays)
         file.with_suffix(".part.npz").replace(file)
-    return rows, is_open
+    return rows
 
 
 @lru_cache(maxsize=1)

@@ -53,7 +53,7 @@ def corrected(question: Question, known: Rows, test: Rows, labels: Array) -> Arr
     """Calibrated marks, 0..1, of the test rows; the grader's own where a calibration changes nothing."""
     fitted = fit(question.rows.take(known), labels)
     prior = question.rows.prior[test]
-    return np.where(question.open[test], fitted.predict(question.rows.take(test)).mean, prior)
+    return np.where(question.rows.open[test] > 0, fitted.predict(question.rows.take(test)).mean, prior)
 
 
 def _three_way(question: Question, known: Rows, test: Rows, correct: Array) -> Sequence[str]:

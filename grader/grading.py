@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Condition codes with which a calibration may change the mark.
-CALIBRATED: tuple[ConditionCode | None, ...] = (None, "too_long")
+#: Condition codes with which a calibration may change the mark: those that labels of like answers can refute.
+CALIBRATED: tuple[ConditionCode | None, ...] = (None, "too_long", "echo", "keyword_list", "off_topic")
 _CACHED_ITEMS = 256
 _CHUNK = 256
 

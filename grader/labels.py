@@ -86,6 +86,26 @@ def weights_of(chances: Sequence[float]) -> Array:
     return np.asarray(weights / weights.mean(), dtype=np.float64)
 
 
+def label_weights(is_open: Array, chances: Sequence[float] | None = None) -> Array | None:
+    """Weights of labels in intervals and probabilities, mean 1; ``None`` if all weigh the same.
+
+    Responses whose mark a calibration never changes, such as blank ones, weigh nothing: their errors say nothing about
+    those of the others.
+
+    Args:
+        is_open: 1 where a calibration may change the mark, shape (n,).
+        chances: See `weights_of`; equal by default.
+
+    Raises:
+        InputError: As `weights_of`, or lengths differ.
+    """
+    weights = np.ones(len(is_open)) if chances is None else weights_of(chances)
+    if len(weights) != len(is_open):
+        raise InputError(f"{len(is_open)} labels but {len(weights)} chances")
+    kept = weights * is_open if is_open.any() else weights
+    return None if np.ptp(kept) == 0 else np.asarray(kept / kept.mean(), dtype=np.float64)
+
+
 def duplicates_with_other_scores(responses: Sequence[str], scores: Sequence[float]) -> Mapping[str, list[int]]:
     """Rows (from 0) of responses that occur with different scores, by normalised response."""
     rows: dict[str, list[int]] = {}

@@ -35,7 +35,7 @@ class Operating:
 
     Attributes:
         threshold: Marks with at least this probability of being within the tolerance are given; above 1 none is.
-        share: Share of responses that would be marked by the machine, 0..1, from the labelled ones.
+        share: Share of responses that would be marked by the machine, 0..1, from the labelled ones it may mark.
         errors: Share of errors among them, by leave-one-out.
         bound: Upper limit of that share that the line was chosen by.
     """

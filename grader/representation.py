@@ -45,6 +45,7 @@ class Representation:
         linear: Credits of components, then of elements, 0..1, shape (n, f).
         evidence: Measures that the credits rest on, length, negations and numbers, in common units, shape (n, e).
         prior: Uncalibrated mark as a share of the scale, 0..1, shape (n,).
+        open: 1 where a calibration may change the mark, 0 for blank answers, "I do not know" and the like, shape (n,).
     """
 
     vectors: Array
@@ -52,6 +53,7 @@ class Representation:
     linear: Array
     evidence: Array
     prior: Array
+    open: Array
 
     def __len__(self) -> int:
         return len(self.prior)

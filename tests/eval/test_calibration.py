@@ -68,10 +68,10 @@ def test_a_blank_answer_keeps_its_mark(frames: dict[str, pd.DataFrame], systems:
     frame.loc[blank, "answer"] = "   "
     [question] = [q for q in questions(frame, systems.shipped, tmp_path) if q.frame["answer"].str.strip().eq("").any()]
     [again] = [q for q in questions(frame, systems.shipped, tmp_path) if q.frame["answer"].str.strip().eq("").any()]
-    assert question.open.tolist() == again.open.tolist()
+    assert question.rows.open.tolist() == again.rows.open.tolist()
     assert np.array_equal(question.rows.evidence, again.rows.evidence)
     at = int(np.flatnonzero(question.frame["answer"].str.strip().eq(""))[0])
-    assert not question.open[at]
+    assert not question.rows.open[at]
     known, test = question.draw(0)
     place = list(test).index(at)
     assert calibrated(question, known, test).score[place] == uncalibrated(question, known, test).score[place] == 0

@@ -68,6 +68,21 @@ def test_all_writes_both_files_and_names_what_is_missing(data: Path, tmp_path: P
     assert (tmp_path / "docs" / "results.md").read_text() == markdown
 
 
+def test_calibration_goes_beside_what_is_there(data: Path, tmp_path: Path) -> None:
+    common = ("--data", data, "--cache", tmp_path / "cache", "--boot", 5, "--seeds", 1, "--prior", SHIPPED)
+    docs = tmp_path / "docs"
+    assert _run("calibration", *common, "--out", docs)[0] == 0
+    first = json.loads((docs / "results.json").read_text())
+    assert {line["data"] for line in first["calibration"]["curves"]} == {"beetle", "hbrs_nn"}
+    marked = first | {"abuse": [{"data": "kept", "rows": []}], "calibration": {}}
+    (docs / "results.json").write_text(json.dumps(marked))
+    assert _run("calibration", *common, "--out", docs)[0] == 0
+    second = json.loads((docs / "results.json").read_text())
+    assert second["abuse"] == marked["abuse"]
+    assert second["calibration"] == first["calibration"]
+    assert "## Calibration" in (docs / "results.md").read_text()
+
+
 def test_quick_runs_stay_out_of_docs(data: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     common = ("--data", data, "--cache", cache, "--boot", 2, "--seeds", 1, "--prior", SHIPPED)

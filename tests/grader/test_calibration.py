@@ -64,6 +64,17 @@ def test_blank_answers_are_never_calibrated(grader: Grader, calibration: Calibra
     assert (score.score, score.condition_code, score.confidence) == (0.0, "blank", None)
 
 
+def test_labels_overrule_a_screen_that_was_wrong(grader: Grader) -> None:
+    off_topic = "The oven pulls it up."
+    assert grader.grade(ITEM, off_topic).condition_code == "off_topic"
+    turned = [4.0 - score for score in SCORES]
+    score = grader.grade(ITEM, off_topic, calibration=Calibrator(grader).fit(ITEM, RESPONSES, turned))
+    assert score.score is not None
+    assert score.score >= 3
+    assert score.condition_code == "off_topic"
+    assert sum(step.points for step in score.calculation) == pytest.approx(score.score)
+
+
 def test_round_trip_and_damage(tmp_path: Path, calibration: Calibration) -> None:
     path = calibration.save(tmp_path)
     again = load_calibration(path)
@@ -162,9 +173,9 @@ def test_few_points_of_a_component_leave_it_alone(grader: Grader) -> None:
 
 def test_a_label_from_a_rare_sample_weighs_more_in_what_is_promised(grader: Grader) -> None:
     scores = [score if row >= 3 else 0.0 for row, score in enumerate(SCORES)]
-    even = Calibrator(grader, Policy(risk=0.4)).fit(ITEM, RESPONSES, scores)
+    even = Calibrator(grader, Policy(risk=0.4, tolerance=1.5)).fit(ITEM, RESPONSES, scores)
     chances = [0.1 if row < 3 else 1.0 for row in range(len(scores))]
-    uneven = Calibrator(grader, Policy(risk=0.4)).fit(ITEM, RESPONSES, scores, chances=chances)
+    uneven = Calibrator(grader, Policy(risk=0.4, tolerance=1.5)).fit(ITEM, RESPONSES, scores, chances=chances)
     assert uneven.fitted.weights.mean() == pytest.approx(1.0)
     assert uneven.fitted.left_out.mean.tolist() == even.fitted.left_out.mean.tolist()
     rows = grader.represent(ITEM, RESPONSES[9:18])

@@ -19,7 +19,7 @@ def represent(n: int, seed: int = 0, dimensions: int = 8) -> tuple[Representatio
     lexical = np.stack([lexical_vector(f"kind{kind} word") for kind in kinds])
     labels = np.array([0.0, 0.5, 1.0])[kinds]
     evidence = rng.normal(0, 1, (n, 5))
-    return Representation(vectors, lexical, rng.uniform(0, 1, (n, 3)), evidence, np.full(n, 0.5)), labels
+    return Representation(vectors, lexical, rng.uniform(0, 1, (n, 3)), evidence, np.full(n, 0.5), np.ones(n)), labels
 
 
 def test_labels_pull_marks_towards_them_and_far_answers_stay_with_the_prior() -> None:
@@ -30,7 +30,12 @@ def test_labels_pull_marks_towards_them_and_far_answers_stay_with_the_prior() ->
     assert np.abs(fitted.predict(test).mean - labels[40:]).mean() < before / 3
 
     strange = Representation(
-        -test.vectors, np.zeros_like(test.lexical), np.full_like(test.linear, 0.5), test.evidence + 9, test.prior
+        -test.vectors,
+        np.zeros_like(test.lexical),
+        np.full_like(test.linear, 0.5),
+        test.evidence + 9,
+        test.prior,
+        test.open,
     )
     prediction = fitted.predict(strange)
     assert np.abs(prediction.mean - 0.5).max() < 0.2

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from grader import InputError, Item
-from grader.labels import MOST_ANSWERS, check_components, weights_of
+from grader.labels import MOST_ANSWERS, check_components, label_weights, weights_of
 
 ITEM = Item.from_reference("Why?", "Because.", max_score=4)
 
@@ -40,3 +41,13 @@ def test_a_label_stands_for_the_answers_that_were_not_looked_at() -> None:
 def test_bad_chances(chance: float) -> None:
     with pytest.raises(InputError, match="row 2: chance"):
         weights_of([1.0, chance])
+
+
+def test_answers_that_are_never_calibrated_weigh_nothing() -> None:
+    some = np.array([1.0, 0.0, 1.0, 0.0])
+    assert label_weights(np.ones(4)) is None
+    assert label_weights(np.zeros(4)) is None
+    assert np.asarray(label_weights(some)).tolist() == [2.0, 0.0, 2.0, 0.0]
+    assert np.asarray(label_weights(some, [1.0, 1.0, 0.5, 1.0])).tolist() == pytest.approx([4 / 3, 0, 8 / 3, 0])
+    with pytest.raises(InputError, match="4 labels but 1 chances"):
+        label_weights(some, [1.0])
