@@ -2,10 +2,11 @@
 
     python -m eval.train_contradiction general   # stage 1: general sentence pairs and made statements
     python -m eval.train_contradiction graded    # stage 2: graded answers, edits, rubrics, made, a share of stage 1
+    python -m eval.train_contradiction polish    # stage 3: edits, frames and misconceptions, short pairs at a low rate
     python -m eval.train_contradiction export    # 8-bit weights and configuration with their hash
 
 A stage that was interrupted goes on from its last checkpoint, and one that is complete is not repeated. Each call
-ends after ``--minutes`` at the latest. ``all`` does the three in turn.
+ends after ``--minutes`` at the latest. ``all`` does the four in turn.
 """
 
 from __future__ import annotations
@@ -109,27 +110,58 @@ def graded_stage(data: Path, items: Sequence[Item], *, made: int = 7_000, again:
     return [pair for pair in pairs if _words(pair) <= LONGEST_GRADED]
 
 
+def polish_stage(data: Path, items: Sequence[Item], *, made: int = 3_500, graded: int = 2_000) -> list[Pair]:
+    """Pairs of stage 3: what earlier stages get wrong most often, with a share of all that they have seen."""
+    rng = random.Random(2)
+    right = right_statements(data)
+    rng.shuffle(right)
+    trained = [item for item in items if item.id not in HELD_OUT_ITEMS]
+    keys = [t for item in trained for c in item.components.values() for e in c.elements for t in e.key_statements]
+    rng.shuffle(keys)
+    rubric = rubric_pairs(trained, packaged_encoder())
+    known = graded_pairs(data)
+    pairs = [
+        *flip_pairs(right[:1200], 15, most=1),
+        *flip_pairs([(text, text) for text in keys[:1200]], 16, most=1),
+        *rng.sample(rubric, min(2500, len(rubric))),
+        *identical_pairs(keys[1200:1500]),
+        *rng.sample(known, min(graded, len(known))),
+        *templated(made, 177),
+    ]
+    return [pair for pair in pairs if _words(pair) <= LONGEST_GENERAL]
+
+
+#: Each stage after the first with the one it goes on from.
+_BEFORE = {"graded": "general", "polish": "graded", "export": "polish"}
+
+
 def _run(stage: str, options: argparse.Namespace) -> bool:
     model = new_model()
+    if stage in _BEFORE:
+        load_checkpoint(model, options.checkpoints / f"{_BEFORE[stage]}.pt")
     if stage == "export":
-        load_checkpoint(model, options.checkpoints / "graded.pt")
-        print(export(model, options.out, version=VERSION, training={"stages": "general, graded"}))
+        print(export(model, options.out, version=VERSION, training={"stages": "general, graded, polish"}))
         return True
-    limits = {"minutes": options.minutes, "epochs": options.epochs, "steps": options.steps}
+    pairs, plan = _stage(stage, options)
+    return train(model, pairs, plan, options.checkpoints)
+
+
+def _stage(stage: str, options: argparse.Namespace) -> tuple[list[Pair], Plan]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    limits = {"minutes": options.minutes, "epochs": options.epochs, "steps": options.steps, "device": device}
     if stage == "general":
-        plan = Plan("general", rate=1.5e-4, floor=0.5, device=device, **limits)
-        return train(model, general_stage(options.data), plan, options.checkpoints)
-    load_checkpoint(model, options.checkpoints / "general.pt")
-    plan = Plan("graded", rate=1e-4, device=device, **limits)
+        return general_stage(options.data), Plan("general", rate=1.5e-4, floor=0.5, **limits)
     bank = load_bank(options.rubrics)
-    return train(model, graded_stage(options.data, [bank[name] for name in bank]), plan, options.checkpoints)
+    items = [bank[name] for name in bank]
+    if stage == "graded":
+        return graded_stage(options.data, items), Plan("graded", rate=1e-4, **limits)
+    return polish_stage(options.data, items), Plan("polish", rate=8e-5, batch=32, every=50, **limits)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one stage, or all; 0 if complete, 3 if time ran out and the same call goes on."""
     parser = argparse.ArgumentParser(prog="python -m eval.train_contradiction", description=__doc__)
-    parser.add_argument("stage", choices=("general", "graded", "export", "all"))
+    parser.add_argument("stage", choices=("general", "graded", "polish", "export", "all"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the labelled data")
     parser.add_argument("--rubrics", type=Path, default=Path("rubrics/pytorch"), help="folder of the items")
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS)
@@ -140,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    stages = ("general", "graded", "export") if options.stage == "all" else (options.stage,)
+    stages = ("general", "graded", "polish", "export") if options.stage == "all" else (options.stage,)
     for stage in stages:
         if not _run(stage, options):
             print("time is up; the same call goes on from the checkpoint")

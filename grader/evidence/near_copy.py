@@ -13,6 +13,7 @@ from grader.evidence.judge import Judge
 from grader.evidence.polarity import negations, numbers
 from grader.evidence.similarity import Phrase
 from grader.index import ItemIndex
+from grader.scoring import MANY_WORDINGS
 from grader.text import tokenise
 
 #: A statement this like a key statement differs from it only in details, so what turns it makes it false …
@@ -21,10 +22,14 @@ NEAR_COPY = 0.85
 SUPPORT = 0.15
 #: Names in each other's place leave a trace in a candidate's own words, too: they are looked for from here on.
 SAME_NAMES = 0.7
+#: Where a reference answer is all there is, the model is asked about statements that are at least this like it.
+ABOUT = 0.5
 #: So like that there is nothing to ask.
 COPY = 0.985
-#: A near copy that the model calls a contradiction with this probability is referred, if no rule says why.
-DOUBTED = 0.9
+#: What the model calls a contradiction with this probability is wrong …
+SURE = 0.9
+#: … and with this one it is referred.
+DOUBTED = 0.6
 #: A turned near copy that the model still takes for the key statement with this probability is only referred.
 UPHELD = 0.8
 #: In examples candidates choose figures of their own.
@@ -45,26 +50,36 @@ def turned_near_copy(
     """
     key = int(keys.argmax())
     like = float(keys[key])
-    text, language = statement.text, index.item.language
-    if like < SAME_NAMES:
+    few = float(index.wordings[key]) < MANY_WORDINGS
+    if like < (ABOUT if few and judge else SAME_NAMES):
         return None
+    text, language = statement.text, index.item.language
     wanted = closest_sentence(text, index.keys.phrases[key].text, language)
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
     close = [closest_sentence(text, other, language) for other in near]
-    turn = turned(text, wanted, language) if like >= NEAR_COPY else roles(text, wanted, language)
+    turn = _turn(text, wanted, like, language)
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
         return None
-    if turn is None and like < NEAR_COPY:
-        return None
-    doubtful = turn is None and all(negations(other) % 2 != negations(text) % 2 for other in close)
-    if judge and (turn or like < COPY):
-        values = judge.predict([(text, wanted)])[0]
-        if turn:
-            return Contradiction(at, turn.kind, key=key, words=turn.said, suspected=float(values[ENTAILS]) >= UPHELD)
-        doubtful = doubtful or float(values[CONTRADICTS]) >= DOUBTED
-    elif turn:
-        return Contradiction(at, turn.kind, key=key, words=turn.said)
-    return Contradiction(at, "contradiction", key=key, suspected=True) if doubtful else None
+    odd = like >= NEAR_COPY and all(negations(other) % 2 != negations(text) % 2 for other in close)
+    asked = turn is not None or (like < COPY and (few or like >= NEAR_COPY))
+    return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None)
+
+
+def _turn(text: str, wanted: str, like: float, language: str) -> Turn | None:
+    if like >= NEAR_COPY:
+        return turned(text, wanted, language)
+    return roles(text, wanted, language) if like >= SAME_NAMES else None
+
+
+def _weighed(at: int, key: int, turn: Turn | None, odd: bool, values: Floats | None) -> Contradiction | None:
+    """The finding from a rule, an odd negation and the model's probabilities, where it was asked."""
+    contradicts = 0.0 if values is None else float(values[CONTRADICTS])
+    if turn:
+        upheld = values is not None and float(values[ENTAILS]) >= UPHELD
+        return Contradiction(at, turn.kind, key=key, words=turn.said, suspected=upheld)
+    if odd or contradicts >= DOUBTED:
+        return Contradiction(at, "contradiction", key=key, suspected=contradicts < SURE)
+    return None
 
 
 def _supported(text: str, turn: Turn, close: Sequence[str]) -> bool:

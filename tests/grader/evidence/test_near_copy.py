@@ -83,10 +83,19 @@ def test_a_turned_near_copy_that_the_model_upholds_is_referred() -> None:
     assert score.referral_reasons == ("contradiction",)
 
 
-def test_a_near_copy_that_only_the_model_doubts_is_referred() -> None:
+def test_a_near_copy_that_only_the_model_doubts_is_referred_and_one_it_is_sure_about_is_wrong() -> None:
     odd = KEY.replace("stored running", "old moving")
-    assert graded(odd, judge=FixedJudge(contradicts=0.95)).referral_reasons == ("contradiction",)
+    assert graded(odd, judge=FixedJudge(contradicts=0.7)).referral_reasons == ("contradiction",)
+    assert [error.kind for error in graded(odd, judge=FixedJudge(contradicts=0.95)).errors] == ["contradiction"]
     assert not graded(odd, judge=FixedJudge(partly=0.95)).referred
+
+
+def test_words_of_ones_own_are_compared_by_the_model_where_a_reference_answer_is_all_there_is() -> None:
+    said = "The layer goes by the statistics of the batch whenever anything is in training or evaluation."
+    judge = FixedJudge(contradicts=0.95)
+    several = [KEY, *(KEY.replace("layer", other) for other in ("block", "module", "unit"))]
+    assert [error.kind for error in graded(said, judge=judge).errors] == ["contradiction"]
+    assert graded(said, item("definition", *several), judge).errors == ()
 
 
 def test_what_else_is_right_keeps_its_credit() -> None:
