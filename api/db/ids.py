@@ -7,5 +7,5 @@ import time
 
 
 def new_id() -> str:
-    """27 hexadecimal digits: milliseconds since 1970, then 64 random bits."""
-    return f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(8)}"
+    """27 hexadecimal digits: microseconds since 1970, then 56 random bits."""
+    return f"{time.time_ns() // 1_000:013x}{secrets.token_hex(7)}"

@@ -6,18 +6,21 @@ import io
 import json
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 import structlog
+from fastapi import FastAPI
 from sqlalchemy.engine import make_url
 from starlette.testclient import TestClient
 
-from api.app import create_app
+from api.app import create_app, create_services
 from api.auth import create_key
 from api.db import new_id, upgrade
 from api.settings import Settings
@@ -164,9 +167,39 @@ class Service:
         return made
 
 
-def build(settings: Settings, scorer: Grader) -> Service:
-    """An application on the prepared database of the settings, with one organisation."""
-    app = create_app(settings, scorer)
+class Builder:
+    """Makes services; applications are used again, because putting one's routes together takes most of a second."""
+
+    def __init__(self, scorer: Grader) -> None:
+        self.scorer = scorer
+        self._free: defaultdict[str, list[FastAPI]] = defaultdict(list)
+
+    @contextmanager
+    def services(self) -> Iterator[Callable[[Settings], Service]]:
+        """A function that makes a service on the prepared database of its settings; all end with the block."""
+        made: list[Service] = []
+
+        def make(settings: Settings) -> Service:
+            free = self._free[_shape(settings)]
+            app = free.pop() if free else create_app(settings, self.scorer)
+            app.state.services = create_services(settings, self.scorer)
+            made.append(_with_organisation(app, settings))
+            made[-1].client.__enter__()
+            return made[-1]
+
+        yield make
+        for one in made:
+            one.client.__exit__(None, None, None)
+            app = cast(FastAPI, one.client.app)
+            app.state.services.db.close()
+            self._free[_shape(one.settings)].append(app)
+
+
+def _shape(settings: Settings) -> str:
+    return settings.model_dump_json(exclude={"database_url"})
+
+
+def _with_organisation(app: FastAPI, settings: Settings) -> Service:
     svc = app.state.services
     bank = [Item.model_validate(make_content("practice-one")), Item.model_validate(make_content("practice-two"))]
     org_id, key = create_organisation(svc.db, svc.secrets, "School", bank)
@@ -176,6 +209,11 @@ def build(settings: Settings, scorer: Grader) -> Service:
     made.candidate, found = made.key("candidate")
     made.candidate_id = found or ""
     return made
+
+
+@pytest.fixture(scope="session")
+def builder(scorer: Grader) -> Builder:
+    return Builder(scorer)
 
 
 @pytest.fixture(scope="session")
@@ -200,19 +238,15 @@ def settings_for(path: Path, **changes: Any) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def build_service(empty_database: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+def build_service(empty_database: Path, builder: Builder) -> Iterator[Callable[..., Service]]:
     """Makes services that live as long as the session."""
-    made: list[Service] = []
+    with builder.services() as build:
 
-    def make(folder: Path, **changes: Any) -> Service:
-        shutil.copy(empty_database, folder / "test.db")
-        made.append(build(settings_for(folder, **changes), scorer))
-        made[-1].client.__enter__()
-        return made[-1]
+        def make(folder: Path, **changes: Any) -> Service:
+            shutil.copy(empty_database, folder / "test.db")
+            return build(settings_for(folder, **changes))
 
-    yield make
-    for one in made:
-        one.client.__exit__(None, None, None)
+        yield make
 
 
 @pytest.fixture
@@ -227,21 +261,16 @@ def quick_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def make_service(quick_folder: Path, empty_database: Path, scorer: Grader) -> Iterator[Callable[..., Service]]:
+def make_service(quick_folder: Path, empty_database: Path, builder: Builder) -> Iterator[Callable[..., Service]]:
     """Makes services for one test."""
-    made: list[Service] = []
+    with builder.services() as build:
 
-    def make(**changes: Any) -> Service:
-        folder = quick_folder / str(len(made))
-        folder.mkdir()
-        shutil.copy(empty_database, folder / "test.db")
-        made.append(build(settings_for(folder, **changes), scorer))
-        made[-1].client.__enter__()
-        return made[-1]
+        def make(**changes: Any) -> Service:
+            folder = Path(tempfile.mkdtemp(dir=quick_folder))
+            shutil.copy(empty_database, folder / "test.db")
+            return build(settings_for(folder, **changes))
 
-    yield make
-    for one in made:
-        one.client.__exit__(None, None, None)
+        yield make
 
 
 @pytest.fixture
@@ -278,20 +307,16 @@ def postgres_database(postgres_url: str) -> Callable[[], str]:
 
 
 @pytest.fixture
-def postgres_service(postgres_database: Callable[[], str], scorer: Grader) -> Iterator[Callable[..., Service]]:
+def postgres_service(postgres_database: Callable[[], str], builder: Builder) -> Iterator[Callable[..., Service]]:
     """Makes a service on an empty PostgreSQL database."""
-    made: list[Service] = []
+    with builder.services() as build:
 
-    def make(**changes: Any) -> Service:
-        url = postgres_database()
-        upgrade(url)
-        made.append(build(settings_for(Path(), database_url=url, **changes), scorer))
-        made[-1].client.__enter__()
-        return made[-1]
+        def make(**changes: Any) -> Service:
+            url = postgres_database()
+            upgrade(url)
+            return build(settings_for(Path(), database_url=url, **changes))
 
-    yield make
-    for one in made:
-        one.client.__exit__(None, None, None)
+        yield make
 
 
 @pytest.fixture(scope="session")
