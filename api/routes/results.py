@@ -57,6 +57,7 @@ class AnswerView(View):
     review: str
     condition_code: str | None
     referred: bool
+    reasons: list[str] = Field(description="Why a person should look.")
     confidence: float | None
     signature: str | None
 
@@ -171,6 +172,7 @@ def _answer_view(answer: Answer, mark: Mark | None) -> AnswerView:
         review=mark.review if mark else "",
         condition_code=mark.result["condition_code"] if mark else None,
         referred=bool(mark and mark.result["referred"]),
+        reasons=mark.result["referral_reasons"] if mark else [],
         confidence=mark.result["confidence"] if mark else None,
         signature=mark.signature if mark else None,
     )
