@@ -23,13 +23,13 @@ SUPPORT = 0.15
 #: Names in each other's place leave a trace in a candidate's own words, too: they are looked for from here on.
 SAME_NAMES = 0.7
 #: Where a reference answer is all there is, the model is asked about statements that are at least this like it.
-ABOUT = 0.5
+ABOUT = 0.3
 #: So like that there is nothing to ask.
 COPY = 0.985
 #: What the model calls a contradiction with this probability is wrong …
-SURE = 0.9
+SURE = 0.6
 #: … and with this one it is referred.
-DOUBTED = 0.6
+DOUBTED = 0.3
 #: A turned near copy that the model still takes for the key statement with this probability is only referred.
 UPHELD = 0.8
 #: In examples candidates choose figures of their own.

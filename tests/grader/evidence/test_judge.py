@@ -7,7 +7,7 @@ import pytest
 
 from grader import Grader, Item
 from grader.encoder import HashEncoder
-from grader.evidence.crossencoder import CLASSES, ENTAILS
+from grader.evidence.crossencoder import CLASSES, ENTAILS, UNRELATED
 from grader.evidence.falsehood import MEASURES, Falsehood
 
 ITEM = Item.model_validate(
@@ -45,8 +45,8 @@ class FixedJudge:
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         self.asked.extend(pairs)
-        answer = np.full((len(pairs), len(CLASSES)), (1 - self.entails) / (len(CLASSES) - 1), dtype=np.float32)
-        answer[:, ENTAILS] = self.entails
+        answer = np.zeros((len(pairs), len(CLASSES)), dtype=np.float32)
+        answer[:, ENTAILS], answer[:, UNRELATED] = self.entails, 1 - self.entails
         return answer
 
 
@@ -70,7 +70,7 @@ def test_the_judge_helps_to_decide_on_what_is_like_a_misconception(
     score = Grader(HashEncoder(), judge=judge).grade(ITEM, IN_OTHER_WORDS)
     assert len(score.errors) == errors
     assert score.referral_reasons == (("contradiction",) if referred else ())
-    assert judge.asked == [(IN_OTHER_WORDS, KNEADED)]
+    assert judge.asked[0] == (IN_OTHER_WORDS, KNEADED)
     assert "|judge:fixed@1+" in score.signature
 
 

@@ -85,7 +85,7 @@ def test_a_turned_near_copy_that_the_model_upholds_is_referred() -> None:
 
 def test_a_near_copy_that_only_the_model_doubts_is_referred_and_one_it_is_sure_about_is_wrong() -> None:
     odd = KEY.replace("stored running", "old moving")
-    assert graded(odd, judge=FixedJudge(contradicts=0.7)).referral_reasons == ("contradiction",)
+    assert graded(odd, judge=FixedJudge(contradicts=0.5)).referral_reasons == ("contradiction",)
     assert [error.kind for error in graded(odd, judge=FixedJudge(contradicts=0.95)).errors] == ["contradiction"]
     assert not graded(odd, judge=FixedJudge(partly=0.95)).referred
 
