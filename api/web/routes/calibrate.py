@@ -55,6 +55,13 @@ def _overview(ctx: Ctx, slug: str, **more: Any) -> Response:
     return _show(ctx, "calibration.html", slug, **{**data, **more})
 
 
+@router.get("/labels")
+def list_labels(ctx: Teacher, slug: SlugPath, cursor: Annotated[str | None, Query(max_length=500)] = None) -> Response:
+    """The answers that people marked, with where the marks came from."""
+    found = ctx.call(label_routes.list_labels, slug, ctx.me, ctx.svc, cursor=cursor, limit=100)
+    return _show(ctx, "calibration_labels.html", slug, labels=found["data"], next=found["next"])
+
+
 @router.post("/labels")
 def send(ctx: Teacher, slug: SlugPath) -> Response:
     """Read a labelled table; nothing of it counts before it is applied."""
@@ -173,7 +180,7 @@ def look(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
 def remove_label(ctx: Teacher, slug: SlugPath, label_id: Id) -> Response:
     """Remove one label."""
     ctx.call(label_routes.delete_label, slug, label_id, ctx.me, ctx.unit())
-    return ctx.go(f"/rubrics/{slug}/calibration")
+    return ctx.go(f"/rubrics/{slug}/calibration/labels")
 
 
 @router.get("/{calibration_id}/report")
