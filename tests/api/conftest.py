@@ -16,6 +16,7 @@ from typing import Any, cast
 import psycopg
 import pytest
 import structlog
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from sqlalchemy.engine import make_url
 from starlette.testclient import TestClient
@@ -78,6 +79,14 @@ def quiet() -> Iterator[None]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50), cache_logger_on_first_use=False)
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cheap_passwords() -> Iterator[None]:
+    """Passwords are hashed with the least memory and time that argon2 allows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("api.auth._HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield
 
 
 @pytest.fixture(scope="session")

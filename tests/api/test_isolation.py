@@ -28,7 +28,7 @@ def test_every_route_with_an_id(two, content):
     labels = {"labels": [{"answer": ids["answer_id"], "human_score": 1}]}
     bodies = [*BODIES, group, labels, {"exam": ids["exam_id"]}, {"content": content("practice-one")}]
     bodies += [{"exam": ids["exam_id"], "content": content("practice-one")}]
-    seen = tried = 0
+    seen = 0
     for path, operations in service.client.app.openapi()["paths"].items():
         if "{" not in path:
             continue
@@ -40,9 +40,9 @@ def test_every_route_with_an_id(two, content):
         for method in operations:
             seen += 1
             reached = set()
+            fitting = bodies if method in ("post", "put", "patch") else [None]
             for who in (other.admin, other.teacher, other.candidate):
-                for body in bodies if method in ("post", "put", "patch") else [None]:
-                    tried += 1
+                for body in fitting:
                     extra = {"json": body} if body is not None else {}
                     if path.endswith("/uploads") and method == "post":
                         extra = {"files": {"file": ("a.csv", b"candidate,practice-one\n1,x\n")}}
@@ -51,6 +51,7 @@ def test_every_route_with_an_id(two, content):
                     assert answer.status_code in (403, 404, 422), (method, path, body, answer.text)
                     reached.add(answer.status_code)
                     if answer.status_code != 422:
+                        fitting = [body] if answer.status_code == 404 else fitting
                         break
             assert 404 in reached, (method, path, "no body of this test gets past validation")
     assert seen > 50
