@@ -178,7 +178,8 @@ def _component(part: ComponentFit) -> ComponentFigures:
 
 def _weighted(fitted: Fit, error: Array) -> Weighted | None:
     """Figures for all answers; ``None`` where every label that counts stands for equally many."""
-    if np.ptp(fitted.weights[fitted.rows.open > 0]) < 1e-9:
+    counted = fitted.weights[fitted.rows.open > 0]
+    if not counted.size or np.ptp(counted) < 1e-9:
         return None
     share = fitted.weights / fitted.weights.sum()
     return Weighted(float(np.sqrt(share @ error**2)), float(share @ error))
