@@ -57,12 +57,19 @@ def turned_near_copy(
     wanted = closest_sentence(text, index.keys.phrases[key].text, language)
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
     close = [closest_sentence(text, other, language) for other in near]
+    if any(_bare(text) == _bare(other) for other in (*near, *close)):
+        return None
     turn = _turn(text, wanted, like, language)
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
         return None
     odd = like >= NEAR_COPY and all(negations(other) % 2 != negations(text) % 2 for other in close)
     asked = turn is not None or (like < COPY and (few or like >= NEAR_COPY))
     return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None)
+
+
+def _bare(text: str) -> list[str]:
+    """The words of ``text``, whatever stands between them."""
+    return [token.text.casefold() for token in tokenise(text)]
 
 
 def _turn(text: str, wanted: str, like: float, language: str) -> Turn | None:

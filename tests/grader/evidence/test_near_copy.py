@@ -104,3 +104,12 @@ def test_what_else_is_right_keeps_its_credit() -> None:
     only, both = graded(right, two), graded(f"{right} {BATCH.replace('holds', 'never holds')}", two)
     assert [error.kind for error in both.errors] == ["negation"]
     assert only.raw > 0
+
+
+@pytest.mark.parametrize("answer", [KEY, KEY.upper(), KEY.removesuffix(".")])
+def test_an_accepted_wording_is_never_doubted(answer: str) -> None:
+    terse = "In training: batch statistics; in evaluation: no batch statistics."
+    for one in (item(), item("definition", terse, KEY)):
+        score = graded(answer, one, FixedJudge(contradiction=1.0))
+        assert (score.errors, score.referred) == ((), False)
+    assert graded(terse, item("definition", terse, KEY), FixedJudge(contradiction=1.0)).errors == ()
