@@ -43,7 +43,7 @@ def contradictions(
         if at in stated:
             known = index.misconception_slots[stated[at].row]
             results.append(Contradiction(at, "misconception", known, suspected=stated[at].suspected))
-        elif finding := turned_near_copy(index, statements[at], at, keys[:, at], judge):
+        elif finding := turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=sum(candidates) == 1):
             results.append(finding)
     return results
 

@@ -22,14 +22,14 @@ NEAR_COPY = 0.85
 SUPPORT = 0.15
 #: Names in each other's place leave a trace in a candidate's own words, too: they are looked for from here on.
 SAME_NAMES = 0.7
-#: Where a reference answer is all there is, the model is asked about statements that are at least this like it.
+#: An answer of one claim that is at least this like a reference answer of one sentence is compared by the model.
 ABOUT = 0.3
 #: So like that there is nothing to ask.
 COPY = 0.985
 #: What the model calls a contradiction with this probability is wrong …
-SURE = 0.6
+SURE = 0.9
 #: … and with this one it is referred.
-DOUBTED = 0.3
+DOUBTED = 0.6
 #: A turned near copy that the model still takes for the key statement with this probability is only referred.
 UPHELD = 0.8
 #: In examples candidates choose figures of their own.
@@ -37,7 +37,7 @@ OWN_FIGURES = "example_or_pitfall"
 
 
 def turned_near_copy(
-    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None
+    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None, *, alone: bool = False
 ) -> Contradiction | None:
     """The finding on one statement, or ``None``.
 
@@ -47,14 +47,15 @@ def turned_near_copy(
         at: Its index in the response.
         keys: Its likeness to each key statement, shape (k,).
         judge: The contradiction model; without one the rules decide alone.
+        alone: Whether it is all that the response claims.
     """
     key = int(keys.argmax())
     like = float(keys[key])
-    few = float(index.wordings[key]) < MANY_WORDINGS
-    if like < (ABOUT if few and judge else SAME_NAMES):
-        return None
     text, language = statement.text, index.item.language
     wanted = closest_sentence(text, index.keys.phrases[key].text, language)
+    whole = alone and wanted == index.keys.phrases[key].text and float(index.wordings[key]) < MANY_WORDINGS
+    if like < (ABOUT if whole and judge else SAME_NAMES):
+        return None
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
     close = [closest_sentence(text, other, language) for other in near]
     if any(_bare(text) == _bare(other) for other in (*near, *close)):
@@ -63,7 +64,7 @@ def turned_near_copy(
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
         return None
     odd = like >= NEAR_COPY and all(negations(other) % 2 != negations(text) % 2 for other in close)
-    asked = turn is not None or (like < COPY and (few or like >= NEAR_COPY))
+    asked = turn is not None or (like < COPY and (whole or like >= NEAR_COPY))
     return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None)
 
 

@@ -85,7 +85,7 @@ def test_a_turned_near_copy_that_the_model_upholds_is_referred() -> None:
 
 def test_a_near_copy_that_only_the_model_doubts_is_referred_and_one_it_is_sure_about_is_wrong() -> None:
     odd = KEY.replace("stored running", "old moving")
-    assert graded(odd, judge=FixedJudge(contradicts=0.5)).referral_reasons == ("contradiction",)
+    assert graded(odd, judge=FixedJudge(contradicts=0.7)).referral_reasons == ("contradiction",)
     assert [error.kind for error in graded(odd, judge=FixedJudge(contradicts=0.95)).errors] == ["contradiction"]
     assert not graded(odd, judge=FixedJudge(partly=0.95)).referred
 
@@ -96,6 +96,8 @@ def test_words_of_ones_own_are_compared_by_the_model_where_a_reference_answer_is
     several = [KEY, *(KEY.replace("layer", other) for other in ("block", "module", "unit"))]
     assert [error.kind for error in graded(said, judge=judge).errors] == ["contradiction"]
     assert graded(said, item("definition", *several), judge).errors == ()
+    assert graded(f"{said} Small batches are noisy.", judge=judge).errors == ()
+    assert graded(said, item("definition", f"{KEY} It has two tables of numbers."), judge).errors == ()
 
 
 def test_what_else_is_right_keeps_its_credit() -> None:
