@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,6 +119,7 @@ def _tables(items: Sequence[Item], texts: Sequence[str], encoder: Encoder, chunk
 def _code_hash() -> str:
     """Hash of the sources that make the features, so that a cache never outlives them."""
     root = Path(__file__).resolve().parent.parent / "grader"
-    names = ["text.py", "words.py", "spelling.py", "segment.py", "screen.py", "index.py"]
-    files: Iterable[Path] = [*(root / name for name in names), *sorted((root / "evidence").glob("*.py"))]
+    names = ["text", "words", "spelling", "segment", "fluency", "screen", "reading", "index",
+             "evidence/similarity", "evidence/keywords", "evidence/features"]  # fmt: skip
+    files = [root / f"{name}.py" for name in names]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -10,7 +10,7 @@ import numpy as np
 
 from eval.frames import Frames
 from eval.prior_data import reference_answers
-from eval.train_prior import ROOT, as_json, batch, fit, true_rows
+from eval.train_prior import ROOT, batch, reference_curve, true_rows
 from grader.encoder import Encoder
 from grader.evidence.features import FEATURES
 from grader.scoring import Curve, Prior, load_prior
@@ -26,7 +26,7 @@ def fit_prior(frames: Frames, encoder: Encoder, cache: Path = ROOT / ".cache") -
     """
     found = {name: reference_answers(frame, encoder, cache) for name, frame in frames.items()}
     batches = {name: batch(answers, true_rows(answers)) for name, answers in found.items()}
-    content: dict[str, Any] = as_json(fit(batches, dict.fromkeys(batches, 1.0)), 1.0)
+    content: dict[str, Any] = reference_curve(batches)
     weights = np.array([content["weights"][name] for name in FEATURES], dtype=np.float32)
     curve = Curve(weights, float(content["bias"]), float(content["stretch"]))
     return dataclasses.replace(load_prior(), version="left-out", reference=curve)
