@@ -189,6 +189,8 @@ def _further_problems(data: Any, details: Sequence[Mapping[str, Any]]) -> list[t
     """Contradictions between fields that show when the fields that failed are left out or filled in."""
     rest = _plain(data)
     for count, detail in enumerate(details):
+        if not place(detail["loc"]):  # the whole is not acceptable, such as half a character in the name of a field
+            return []
         *parents, last = place(detail["loc"])
         node = rest
         try:

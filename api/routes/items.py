@@ -142,7 +142,7 @@ def lint_item(body: LintRequest, sender: Staff) -> Response:
     if (body.content is None) == (body.yaml is None):
         raise Problem("invalid", "give either content or yaml")
     # JSON is YAML, so both forms are looked at by the same rules.
-    text = body.yaml if body.yaml is not None else json.dumps(body.content, indent=1)
+    text = body.yaml if body.yaml is not None else json.dumps(body.content, indent=1, ensure_ascii=False)
     problems = lint_text(text)
     found = [
         Finding(

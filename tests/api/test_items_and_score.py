@@ -256,3 +256,18 @@ def test_log_has_no_answers(service, capsys):
     shown = capsys.readouterr()
     assert "request" in shown.out
     assert "wombat" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"content": {"\U0001f600": [], "": {}, "id": "x"}},
+        {"content": {"\U00074c12\U0010ffff": {"\U0001f600": None}}},
+        {"yaml": 'id: x\n"\\ud83d": 1\n'},
+        {"yaml": 'id: x\nprompt: "\\ud83d"\n'},
+    ],
+)
+def test_lint_of_odd_letters(service, body):
+    found = service.call("POST", "/items/lint", body)
+    assert found["ok"] is False
+    assert found["findings"]
