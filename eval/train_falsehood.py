@@ -1,10 +1,10 @@
-"""Fits ``grader/models/falsehood.json``: when a statement is taken to state the misconception it is most like.
+"""Fits ``grader/models/falsehood.json``: when a statement is suspected to state the misconception it is most like.
 
     python -m eval.train_falsehood
 
 Statements of the authored answers of the kinds *negated* and *misconception* are false, those of answers without an
-error are right; *partly_wrong* answers serve for the cuts only. The cuts are chosen on answers to items that the
-function was not fitted to.
+error are right; *partly_wrong* answers are left out. The cut is chosen on answers to items that the function was not
+fitted to.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ANSWERS = ROOT / "eval" / "data" / "authored_answers.csv"
 VERSION = "1"
 FALSE_KINDS = ("negated", "misconception")
-#: Share of answers without an error that may be marked wrong, and that may be referred besides.
-MOST_WRONG, MOST_REFERRED = 0.05, 0.1
+#: Share of answers without an error that may be referred.
+MOST_REFERRED = 0.1
 #: Strength of the penalty on large weights (the smaller the stronger).
 PENALTY = 0.3
 
@@ -109,14 +109,10 @@ def highest(data: Statements, probability: Floats) -> Floats:
     return found
 
 
-def cuts(erring: NDArray[np.bool_], probability: Floats) -> tuple[float, float]:
-    """The cut for *wrong* with the best F1 within its limit, and the lowest cut for *suspected* within its own."""
+def cut(erring: NDArray[np.bool_], probability: Floats) -> float:
+    """The lowest cut that refers no more answers without an error than allowed."""
     grid = np.round(np.arange(0.2, 0.96, 0.01), 2)
-    wrong = max((cut for cut in grid if (probability >= cut)[~erring].mean() <= MOST_WRONG),
-                key=lambda cut: (_f1(erring, probability >= cut), cut))  # fmt: skip
-    between = [cut for cut in grid if cut <= wrong
-               and ((probability >= cut) & (probability < wrong))[~erring].mean() <= MOST_REFERRED]  # fmt: skip
-    return float(wrong), float(min(between))
+    return float(min(at for at in grid if (probability >= at)[~erring].mean() <= MOST_REFERRED))
 
 
 def _f1(truth: NDArray[np.bool_], found: NDArray[np.bool_]) -> float:
@@ -132,19 +128,17 @@ def main() -> None:
     data = collect(pd.read_csv(ANSWERS, dtype={"answer": str}), load_bank(), Grader(encoder), packaged_judge())
     encoder.flush()
     probability = highest(data, left_out(data))
-    wrong, suspected = cuts(data.erring, probability)
-    for name, cut in (("wrong", wrong), ("suspected", suspected)):
-        found = probability >= cut
-        print(
-            f"{name} from {cut:.2f}: F1 {_f1(data.erring, found):.3f}, found {found[data.erring].mean():.3f}, "
-            f"of answers without an error {found[~data.erring].mean():.3f}"
-        )
+    suspected = cut(data.erring, probability)
+    found = probability >= suspected
+    print(
+        f"from {suspected:.2f}: F1 {_f1(data.erring, found):.3f}, found {found[data.erring].mean():.3f}, "
+        f"of answers without an error {found[~data.erring].mean():.3f}"
+    )
     weights, bias = fit(data.table, data.label)
     content = {
         "version": VERSION,
         "weights": dict(zip(MEASURES, np.round(weights, 5).tolist(), strict=True)),
         "bias": round(bias, 5),
-        "wrong": wrong,
         "suspected": suspected,
     }
     options.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

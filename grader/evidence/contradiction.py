@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.evidence.findings import Contradiction, Floats, likeness
-from grader.evidence.judge import Judge, Stated, stated_misconceptions
+from grader.evidence.judge import Judge, suspected_misconceptions
 from grader.evidence.near_copy import turned_near_copy
 from grader.evidence.polarity import negations
 from grader.evidence.similarity import Alignment, Phrase
 from grader.index import ItemIndex
 
-#: Without a model a statement states a misconception when it is at least this like it …
+#: A statement states a misconception when it is at least this like it …
 MISCONCEPTION_LIKENESS = 0.6
-#: … and by this much more like it than like any accepted wording.
+#: … and by this much more like it than like any accepted wording …
 MISCONCEPTION_MARGIN = 0.08
-#: From here on it says nearly the same words: it need only be more like it, and no model is asked.
+#: … or by anything if it says nearly the same words.
 SAME_WORDS = 0.95
 
 
@@ -33,38 +33,39 @@ def contradictions(
 ) -> list[Contradiction]:
     """False statements among those marked in ``candidates``, at most one finding a statement.
 
-    With a ``judge`` the contradiction model helps to decide whether a statement states the misconception it is most
-    like; without one, likeness alone has to.
+    A ``judge`` adds statements that are suspected to state a misconception, and a second opinion on near copies.
     """
     keys = likeness(found)
-    stated = _stated(index, statements, found, keys, candidates, judge)
+    stated, suspected = _misconceptions(index, statements, found, keys, candidates, judge)
     results = []
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
         if at in stated:
-            known = index.misconception_slots[stated[at].row]
-            results.append(Contradiction(at, "misconception", known, suspected=stated[at].suspected))
+            results.append(Contradiction(at, "misconception", index.misconception_slots[stated[at]]))
         elif finding := turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=sum(candidates) == 1):
             results.append(finding)
+        elif at in suspected:
+            known = index.misconception_slots[suspected[at]]
+            results.append(Contradiction(at, "misconception", known, suspected=True))
     return results
 
 
-def _stated(
+def _misconceptions(
     index: ItemIndex,
     statements: Sequence[Phrase],
     found: Alignment,
     keys: Floats,
     candidates: Sequence[bool],
     judge: Judge | None,
-) -> dict[int, Stated]:
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Row of the misconception that each statement states, and that it is suspected to state."""
     if index.misconceptions is None:
-        return {}
+        return {}, {}
     wrong = index.misconceptions.align(statements)
-    least = SAME_WORDS if judge else MISCONCEPTION_LIKENESS
-    stated = _like_misconceptions(index, statements, keys, likeness(wrong), candidates, least)
-    if judge:
-        rest = [wanted and at not in stated for at, wanted in enumerate(candidates)]
-        stated |= stated_misconceptions(index, statements, found, wrong, rest, judge)
-    return stated
+    stated = _like_misconceptions(index, statements, keys, likeness(wrong), candidates)
+    if judge is None:
+        return stated, {}
+    rest = [wanted and at not in stated for at, wanted in enumerate(candidates)]
+    return stated, suspected_misconceptions(index, statements, found, wrong, rest, judge)
 
 
 def _like_misconceptions(
@@ -73,17 +74,16 @@ def _like_misconceptions(
     keys: Floats,
     wrong: Floats,
     candidates: Sequence[bool],
-    least: float,
-) -> dict[int, Stated]:
-    """Statements at least this like a misconception and clearly more like it than like anything right."""
+) -> dict[int, int]:
+    """Row of the misconception that each statement is clearly more like than anything right."""
     assert index.misconceptions is not None
     stated = {}
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
         row = int(wrong[:, at].argmax())
         like = float(wrong[row, at])
         margin = MISCONCEPTION_MARGIN if like < SAME_WORDS else 0.0001
-        if like < least or like - float(keys[:, at].max()) < margin:
+        if like < MISCONCEPTION_LIKENESS or like - float(keys[:, at].max()) < margin:
             continue
         if negations(statements[at].text) % 2 == negations(index.misconceptions.phrases[row].text) % 2:
-            stated[at] = Stated(row)
+            stated[at] = row
     return stated

@@ -31,20 +31,18 @@ _SOFT = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Falsehood:
-    """The fitted function and its two cuts.
+    """The fitted function and its cut.
 
     Attributes:
         version: Version and hash, part of every mark's signature.
         weights: One a measure, in the order of `MEASURES`.
         bias: Added to the weighted sum.
-        wrong: From this probability on a statement is marked wrong …
-        suspected: … and from this one on it is referred to a person.
+        suspected: From this probability on a statement is referred to a person.
     """
 
     version: str
     weights: NDArray[np.float64]
     bias: float
-    wrong: float
     suspected: float
 
     def __call__(self, table: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -91,6 +89,6 @@ def _load(path: Path) -> Falsehood:
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         weights = np.array([data["weights"][name] for name in MEASURES], dtype=np.float64)
         version = f"{data['version']}@{digest}"
-        return Falsehood(version, weights, float(data["bias"]), float(data["wrong"]), float(data["suspected"]))
+        return Falsehood(version, weights, float(data["bias"]), float(data["suspected"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} is not a curve of falsehood for these measures: {error!r}") from error

@@ -8,7 +8,6 @@ together with the likeness (see `grader.evidence.falsehood`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -42,30 +41,22 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A misconception that a statement states: its row, and whether a person has to decide."""
-
-    row: int
-    suspected: bool = False
-
-
-def stated_misconceptions(
+def suspected_misconceptions(
     index: ItemIndex,
     statements: Sequence[Phrase],
     keys: Alignment,
     wrong: Alignment,
     candidates: Sequence[bool],
     judge: Judge,
-) -> dict[int, Stated]:
-    """The misconception that each statement states; statements that state none are absent.
+) -> dict[int, int]:
+    """Row of the misconception that each statement may state; statements that are not suspected are absent.
 
     Args:
         index: The item, which has misconceptions.
         statements: Statements of one response.
         keys: Key statements against statements.
         wrong: Misconception statements against statements.
-        candidates: Which statements may be found false.
+        candidates: Which statements may be suspected.
         judge: The model.
     """
     assert index.misconceptions is not None
@@ -81,11 +72,7 @@ def stated_misconceptions(
     answers = judge.predict([(statements[at].text, known[rows[at]]) for at in asked])
     falsehood = load_falsehood()
     found = falsehood(with_answers(measures[asked], answers))
-    return {
-        at: Stated(int(rows[at]), suspected=bool(probability < falsehood.wrong))
-        for at, probability in zip(asked, found, strict=True)
-        if probability >= falsehood.suspected
-    }
+    return {at: int(rows[at]) for at, p in zip(asked, found, strict=True) if p >= falsehood.suspected}
 
 
 def worth_asking(like: float, margin: float, statement: str, misconception: str) -> bool:

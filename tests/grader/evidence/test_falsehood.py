@@ -19,7 +19,7 @@ def test_the_shipped_curve_trusts_likeness_to_a_misconception_and_the_model() ->
     weights = dict(zip(MEASURES, curve.weights, strict=True))
     assert weights["margin"] > 0
     assert weights["entails"] > 0
-    assert 0 < curve.suspected <= curve.wrong < 1
+    assert 0 < curve.suspected < 1
 
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"version": "1", "weights": {"margin": 1}, "bias": 0}'])
@@ -31,7 +31,7 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, content: str) -> No
 
 
 def test_the_version_changes_with_the_weights(tmp_path: Path) -> None:
-    content = {"version": "9", "weights": dict.fromkeys(MEASURES, 0.5), "bias": 0.0, "wrong": 0.7, "suspected": 0.5}
+    content = {"version": "9", "weights": dict.fromkeys(MEASURES, 0.5), "bias": 0.0, "suspected": 0.5}
     names = []
     for bias in (0.0, 1.0):
         path = tmp_path / f"{bias}.json"

@@ -57,18 +57,19 @@ IN_OTHER_WORDS = "It rises only because air was kneaded into the dough."
 
 def curve(**changed: object) -> Falsehood:
     weights = np.array([8.0 if name == "entails" else 0.0 for name in MEASURES])
-    values = {"version": "test", "weights": weights, "bias": 0.0, "wrong": 0.8, "suspected": 0.4} | changed
+    values = {"version": "test", "weights": weights, "bias": 0.0, "suspected": 0.4} | changed
     return Falsehood(**values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("entails", "errors", "referred"), [(0.9, 1, False), (0.5, 0, True), (0.1, 0, False)])
-def test_the_judge_helps_to_decide_on_what_is_like_a_misconception(
-    entails: float, errors: int, referred: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("entails", "referred"), [(0.9, True), (0.1, False)])
+def test_what_may_be_a_misconception_is_asked_and_referred(
+    entails: float, referred: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.evidence.judge.load_falsehood", curve)
+    monkeypatch.setattr("grader.evidence.contradiction.MISCONCEPTION_LIKENESS", 2.0)
     judge = FixedJudge(entails)
     score = Grader(HashEncoder(), judge=judge).grade(ITEM, IN_OTHER_WORDS)
-    assert len(score.errors) == errors
+    assert score.errors == ()
     assert score.referral_reasons == (("contradiction",) if referred else ())
     assert judge.asked[0] == (IN_OTHER_WORDS, KNEADED)
     assert "|judge:fixed@1+" in score.signature
