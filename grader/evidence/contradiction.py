@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.evidence.findings import Contradiction, Floats, likeness
-from grader.evidence.judge import Judge, suspected_misconceptions
+from grader.evidence.grammar import turned
+from grader.evidence.judge import Judge, Stated, weighed_misconceptions
 from grader.evidence.near_copy import turned_near_copy
 from grader.evidence.polarity import negations
 from grader.evidence.similarity import Alignment, Phrase
@@ -19,8 +20,8 @@ from grader.index import ItemIndex
 #: A statement states a misconception when it is at least this like it …
 MISCONCEPTION_LIKENESS = 0.6
 #: … and by this much more like it than like any accepted wording …
-MISCONCEPTION_MARGIN = 0.08
-#: … or by anything if it says nearly the same words.
+MISCONCEPTION_MARGIN = 0.05
+#: … or by anything if it says nearly the same words; no model is asked then.
 SAME_WORDS = 0.95
 
 
@@ -33,19 +34,22 @@ def contradictions(
 ) -> list[Contradiction]:
     """False statements among those marked in ``candidates``, at most one finding a statement.
 
-    A ``judge`` adds statements that are suspected to state a misconception, and a second opinion on near copies.
+    A ``judge`` makes some of them doubtful and adds others that are suspected.
     """
     keys = likeness(found)
-    stated, suspected = _misconceptions(index, statements, found, keys, candidates, judge)
+    stated = _misconceptions(index, statements, found, keys, candidates, judge)
     results = []
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
-        if at in stated:
-            results.append(Contradiction(at, "misconception", index.misconception_slots[stated[at]]))
-        elif finding := turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=sum(candidates) == 1):
-            results.append(finding)
-        elif at in suspected:
-            known = index.misconception_slots[suspected[at]]
-            results.append(Contradiction(at, "misconception", known, suspected=True))
+        known = stated.get(at)
+        if known is None or known.suspected:
+            alone = sum(candidates) == 1
+            finding = turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=alone)
+            if finding:
+                results.append(finding)
+                continue
+        if known:
+            slot = index.misconception_slots[known.row]
+            results.append(Contradiction(at, "misconception", slot, suspected=known.suspected))
     return results
 
 
@@ -56,16 +60,18 @@ def _misconceptions(
     keys: Floats,
     candidates: Sequence[bool],
     judge: Judge | None,
-) -> tuple[dict[int, int], dict[int, int]]:
-    """Row of the misconception that each statement states, and that it is suspected to state."""
+) -> dict[int, Stated]:
+    """The misconception that each statement states, or is suspected to state."""
     if index.misconceptions is None:
-        return {}, {}
+        return {}
     wrong = index.misconceptions.align(statements)
-    stated = _like_misconceptions(index, statements, keys, likeness(wrong), candidates)
+    like = likeness(wrong)
+    stated = {at: Stated(row) for at, row in _like_misconceptions(index, statements, keys, like, candidates).items()}
     if judge is None:
-        return stated, {}
-    rest = [wanted and at not in stated for at, wanted in enumerate(candidates)]
-    return stated, suspected_misconceptions(index, statements, found, wrong, rest, judge)
+        return stated
+    same = {at: known for at, known in stated.items() if like[known.row, at] >= SAME_WORDS}
+    rest = [wanted and at not in same for at, wanted in enumerate(candidates)]
+    return same | weighed_misconceptions(index, statements, found, wrong, rest, stated, judge)
 
 
 def _like_misconceptions(
@@ -84,6 +90,7 @@ def _like_misconceptions(
         margin = MISCONCEPTION_MARGIN if like < SAME_WORDS else 0.0001
         if like < MISCONCEPTION_LIKENESS or like - float(keys[:, at].max()) < margin:
             continue
-        if negations(statements[at].text) % 2 == negations(index.misconceptions.phrases[row].text) % 2:
+        text, known = statements[at].text, index.misconceptions.phrases[row].text
+        if negations(text) % 2 == negations(known) % 2 and not turned(text, known, index.item.language):
             stated[at] = row
     return stated

@@ -75,6 +75,16 @@ def test_what_may_be_a_misconception_is_asked_and_referred(
     assert "|judge:fixed@1+" in score.signature
 
 
+@pytest.mark.parametrize(("entails", "wrong"), [(0.9, True), (0.1, False)])
+def test_the_model_can_only_make_a_likely_misconception_doubtful(
+    entails: float, wrong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.evidence.judge.load_falsehood", curve)
+    score = Grader(HashEncoder(), judge=FixedJudge(entails)).grade(ITEM, IN_OTHER_WORDS)
+    assert [error.id for error in score.errors] == (["kneaded-air"] if wrong else [])
+    assert score.referral_reasons == (() if wrong else ("contradiction",))
+
+
 def test_a_misconception_word_for_word_is_recognised_without_asking() -> None:
     judge = FixedJudge(0.0)
     score = Grader(HashEncoder(), judge=judge).grade(ITEM, KNEADED)
