@@ -57,13 +57,19 @@ def run_all(
     prior: Prior = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for results.json and results.md; docs by default.")] = None,
 ) -> None:
-    """Everything that has data: results.json and results.md in docs (a quick run: in the cache folder)."""
+    """Everything that has data: results.json and results.md in docs (a quick run: in the cache folder).
+
+    What ``python -m eval.speed`` wrote there stays.
+    """
     with _work():
         began = time.monotonic()
         bench = Bench.prepare(_options(data, cache, limit, seeds, boot, seed, prior), timed())
         folder = out or (Path("docs") if limit is None else cache / "quick")
-        path = write(bench.everything(), folder)
-        _write_page(path)
+        known = read(folder / "results.json") if (folder / "results.json").is_file() else {}
+        speed = {"speed": known["speed"]} if "speed" in known else {}
+        for results in bench.everything():
+            path = write(results | speed, folder)
+            _write_page(path)
         print(f"{path} and {path.with_suffix('.md').name}, {(time.monotonic() - began) / 60:.1f} minutes")
 
 
@@ -140,13 +146,14 @@ def run_meaning(
     data: Data = None,
     cache: Cache = _CACHE,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of results.json and results.md.")] = Path("docs"),
 ) -> None:
-    """Whether right is told from wrong: edits, right answers, contrasts, viva answers; each part left out in turn."""
+    """Whether right is told from wrong, each part of the check left out in turn; goes into results.json."""
     with _work():
         bench = Bench.prepare(_options(data, cache, None, 1, 1, seed, "shipped"), timed())
-        _print(bench.header() | {"meaning": bench.meaning()}, as_json)
-        bench.systems.encoder.flush()
+        known = read(out / "results.json") if (out / "results.json").is_file() else bench.header()
+        path = write(known | {"meaning": bench.meaning()}, out)
+        print(f"{path} and {_write_page(path).name}")
 
 
 @app.command("report")

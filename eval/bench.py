@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,7 +152,8 @@ class Bench:
         folder, seed = self.collection.folder, self.options.seed
         found = meaning_results(self.systems.encoder, asked, self.bank, folder, self.viva_file(), seed=seed)
         asked.flush()
-        return found
+        self.systems.encoder.flush()
+        return found | {"signature": marks_signature(self.systems.shipped.grader)}
 
     def header(self) -> Json:
         """What the figures depend on, and the data."""
@@ -164,13 +165,13 @@ class Bench:
             skipped[VIVA] = "not in the data folder"
         return head | {"skipped": skipped, "data": described(self.collection)}
 
-    def everything(self) -> Json:
-        """All results."""
-        results = self.header()
-        results["lines"] = [plain_line(line) for name in PROTOCOLS for line in self.protocol(name)]
-        results["calibration"] = self.calibration()
-        results["abuse"] = self.abuse()
-        results["viva"] = self.viva()
-        results["meaning"] = self.meaning()
+    def everything(self) -> Iterator[Json]:
+        """All results, again after each part, so that a run that is cut off leaves what it found."""
+        results = self.header() | {"lines": []}
+        for name in PROTOCOLS:
+            results["lines"] += [plain_line(line) for line in self.protocol(name)]
+            yield results
+        for part in ("viva", "abuse", "meaning", "calibration"):
+            results[part] = getattr(self, part)()
+            yield results
         self.systems.encoder.flush()
-        return results

@@ -225,6 +225,7 @@ def _meaning(results: Json) -> Iterator[str]:
     if not results.get("meaning"):
         return
     yield "## Meaning: right or wrong, not near or far"
+    yield f"Marks: `{results['meaning']['signature']}`."
     for heading, text, head, rows in tables(results["meaning"]):
         yield f"### {heading}"
         if text:

@@ -83,6 +83,16 @@ def test_calibration_goes_beside_what_is_there(data: Path, tmp_path: Path) -> No
     assert "## Calibration" in (docs / "results.md").read_text()
 
 
+def test_meaning_goes_beside_what_is_known(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    assert _run("meaning", "--data", data, "--cache", tmp_path / "cache", "--out", folder)[0] == 0
+    results = json.loads((folder / "results.json").read_text())
+    assert results["meaning"] == {}
+    (folder / "results.json").write_text(json.dumps(results | {"abuse": []}))
+    assert _run("meaning", "--data", data, "--cache", tmp_path / "cache", "--out", folder)[0] == 0
+    assert json.loads((folder / "results.json").read_text())["abuse"] == []
+
+
 def test_quick_runs_stay_out_of_docs(data: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     common = ("--data", data, "--cache", cache, "--boot", 2, "--seeds", 1, "--prior", SHIPPED)

@@ -13,6 +13,7 @@ from eval.cache import CachedEncoder
 from eval.contradiction_graded import HELD_OUT_ITEMS
 from eval.meaning_bench import LEVELS, CachedJudge, meaning_results, verdicts
 from eval.meaning_page import tables, wanted
+from eval.results_page import _meaning
 from grader import Bank, Grader, Item
 from grader.encoder import HashEncoder
 from grader.evidence.crossencoder import CLASSES, CONTRADICTS, ENTAILS
@@ -91,6 +92,12 @@ def test_tables_are_rectangular(results: dict[str, object]) -> None:
     for _, _, head, rows in found:
         assert rows
         assert {len(row) for row in rows} == {len(head)}
+
+
+def test_the_page_shows_the_tables_and_what_marks_they_are_of(results: dict[str, object]) -> None:
+    shown = "\n".join(_meaning({"meaning": results | {"signature": "enc:x|judge:y"}}))
+    assert "Marks: `enc:x|judge:y`." in shown
+    assert "### Edited right statements" in shown
 
 
 def test_judgements_are_kept_on_disk(tmp_path: Path) -> None:
