@@ -105,7 +105,7 @@ def page(results: Json) -> str:
         lines = [line for line in results.get("lines", []) if line["protocol"] == protocol]
         if lines:
             parts += [f"## Protocol: {protocol}", ABOUT[protocol], *_protocol(protocol, lines)]
-    parts += [*calibration_part(results), *_viva(results), *_meaning(results), *_abuse(results)]
+    parts += [*calibration_part(results), *_viva(results), *_meaning(results), *_abuse(results), *_speed(results)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -258,3 +258,26 @@ def _within(row: Json) -> str:
         return ""
     value = row["moved"][0] if row["group"] == "still right" else row["accepted"][0]
     return "yes" if value <= row["limit"] + 1e-9 else "**no**"
+
+
+def _speed(results: Json) -> Iterator[str]:
+    found = results.get("speed")
+    if not found:
+        return
+    yield "## Speed"
+    yield (
+        "`python -m eval.speed`, each system in a process of its own with one thread, answers of about "
+        f"{found['words']} words made from rubric statements; processor seconds, because others may use the machine."
+    )
+    head = ["system", "answers", "answers a processor second", "start, s", "peak, MB"]
+    runs = [*found["systems"].items(), *((f"grader, {size} answers", run) for size, run in found["growth"].items())]
+    yield table(head, [_run(name, run) for name, run in runs])
+    yield table(["ratio", "value"], [[name, f"{value:g}"] for name, value in found["ratios"].items()])
+    single = found["systems"]["grader"]["single_ms"]
+    times = ", ".join(f"{name} {value:g} ms" for name, value in single.items())
+    yield f"One answer in a running process: {times}."
+
+
+def _run(name: str, run: Json) -> list[str]:
+    rate, start = f"{run['answers_per_processor_s']:g}", f"{run['start_s']:g}"
+    return [name, str(run["answers"]), rate, start, str(run["peak_mb"])]
