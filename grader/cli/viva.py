@@ -82,9 +82,7 @@ def _choose(item: str | None, pack: str | None, bank: list[Path] | None) -> dict
 def _pack_folders(pack: str, bank: list[Path] | None) -> list[Path]:
     from grader.bank import default_places
 
-    packs = [
-        entry for root in bank or default_places() if root.is_dir() for entry in root.iterdir() if entry.is_dir()
-    ]
+    packs = [entry for root in bank or default_places() if root.is_dir() for entry in root.iterdir() if entry.is_dir()]
     found = [entry for entry in packs if entry.name == pack]
     if not found:
         known = ", ".join(sorted(entry.name for entry in packs))
