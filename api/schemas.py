@@ -9,6 +9,8 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema, model_validator
 
+from grader.screen import HARD_LIMIT
+
 T = TypeVar("T")
 
 
@@ -24,6 +26,7 @@ Time = Annotated[
 Id = Annotated[str, Path(pattern=r"^[0-9a-f]{27}$", description="Opaque id.")]
 IdText = Annotated[str, Field(pattern=r"^[0-9a-f]{27}$")]
 SlugPath = Annotated[str, Path(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80, description="Id of the item.")]
+AnswerText = Annotated[str, Field(max_length=HARD_LIMIT, description="What a candidate wrote.")]
 SlugText = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 VersionPath = Annotated[int, Path(ge=1, le=1_000_000)]
 Cursor = Annotated[str | None, Query(max_length=500, description="Field next of the page before.")]

@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     stream_line_bytes: int = Field(default=256 * 1024, ge=1024)
     max_rows: int = Field(default=20_000, ge=1)
     max_columns: int = Field(default=1_000, ge=1)
-    max_cell_chars: int = Field(default=20_000, ge=1)
+    max_cell_chars: int = Field(default=60_000, ge=1)
     chunk_size: int = Field(default=100, ge=1, le=1000)
     lease_seconds: float = Field(default=60, gt=0)
     poll_seconds: float = Field(default=0.25, gt=0)

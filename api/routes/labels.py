@@ -19,7 +19,7 @@ from api.label_tables import LabelledRow
 from api.problems import Problem
 from api.routes.exams import own_exam
 from api.routes.uploads import safe_name, text_field
-from api.schemas import Body, Cursor, Id, IdText, Limit, Page, SlugPath, Time, View
+from api.schemas import AnswerText, Body, Cursor, Id, IdText, Limit, Page, SlugPath, Time, View
 from api.uploads import scrub
 
 router = APIRouter(tags=["labels"])
@@ -72,7 +72,7 @@ class NewLabel(Body):
     """The marks of one answer: of an exam's answer by its id, or of any text."""
 
     answer: IdText | None = None
-    response: Annotated[str, Field(max_length=20_000)] | None = None
+    response: AnswerText | None = None
     human_score: Points
     human_score_2: Points | None = None
     components: Components = Field(default_factory=dict, description="Points by component, where they are known.")

@@ -17,7 +17,7 @@ from api.db.models import Answer, Appeal, Exam, Mark, RosterEntry
 from api.deps import Examinee, IfMatch, Svc, Unit, reply
 from api.printing import feedback_page
 from api.problems import Problem
-from api.schemas import Body, Id, Page, SlugPath, SlugText, Time, View
+from api.schemas import AnswerText, Body, Id, Page, SlugPath, SlugText, Time, View
 from api.views import CandidateScore, candidate_score
 from grader.score import Score, Step
 
@@ -66,7 +66,7 @@ class SaveAnswer(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"response": "A view shares the data."}]})
 
-    response: Annotated[str, Field(max_length=20_000)]
+    response: AnswerText
 
 
 class MyMark(View):

@@ -15,7 +15,7 @@ from api.db.models import Answer, Candidate, CandidateName, RosterEntry
 from api.deps import Staff, Svc, Unit, audit, own, reply
 from api.problems import Problem
 from api.routes.exams import own_exam
-from api.schemas import Body, Id, IdText, Page, SlugText, Time, View
+from api.schemas import AnswerText, Body, Id, IdText, Page, SlugText, Time, View
 
 router = APIRouter(tags=["roster"])
 External = Annotated[str, Field(min_length=1, max_length=400)]
@@ -26,7 +26,7 @@ class NewAnswer(Body):
 
     candidate: External
     item: SlugText
-    response: Annotated[str, Field(max_length=20_000)]
+    response: AnswerText
 
 
 class NewAnswers(Body):

@@ -13,13 +13,12 @@ from api.deps import Anyone, Services, Svc, reply
 from api.items import parse_content, usable
 from api.practice import PracticeScorer
 from api.problems import Problem
-from api.schemas import Body, SlugText, View
+from api.schemas import AnswerText, Body, SlugText, View
 from api.views import CandidateScore, candidate_score
 from grader.rubric import Item
 from grader.score import Score
 
 router = APIRouter(tags=["score"])
-Words = Annotated[str, Field(max_length=20_000)]
 _EXAMPLE: Any = {"item": "view-vs-reshape", "response": "view never copies, reshape copies when it has to."}
 
 
@@ -31,14 +30,14 @@ class ScoreRequest(Body):
     item: SlugText | None = None
     version: int | None = Field(default=None, ge=1, le=1_000_000)
     content: dict[str, Any] | None = Field(default=None, description="A whole item, instead of an id; staff only.")
-    response: Words
+    response: AnswerText
 
 
 class Response_(Body):  # noqa: N801 - the plain name is the web framework's
     """One response of a batch."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    response: Words
+    response: AnswerText
 
 
 class BatchRequest(Body):

@@ -17,8 +17,8 @@ from api.auth import Principal
 from api.deps import Anyone, Services, Svc
 from api.ndjson import MEDIA_TYPE, Lines, NumberedLine, arriving_lines
 from api.problems import Problem, from_fields, from_library
-from api.routes.score import Words, item_of, views_of
-from api.schemas import Body, SlugText
+from api.routes.score import item_of, views_of
+from api.schemas import AnswerText, Body, SlugText
 from grader.errors import GraderError
 
 router = APIRouter(tags=["score"])
@@ -46,7 +46,7 @@ class ResponseLine(Body):
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     item: SlugText
-    response: Words
+    response: AnswerText
 
 
 @router.post(PATH, response_class=Response, **_ABOUT)

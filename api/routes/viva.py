@@ -15,7 +15,7 @@ from api.db.models import VivaSession
 from api.deps import Anyone, IfMatch, Services, Svc, Unit, bump, own, reply
 from api.practice import PracticeScorer
 from api.problems import Problem, from_library
-from api.schemas import Body, Id, Page, SlugPath, SlugText, View
+from api.schemas import AnswerText, Body, Id, Page, SlugPath, SlugText, View
 from api.views import CandidateScore, candidate_score
 from grader.errors import InputError
 from grader.grading import Grader
@@ -40,7 +40,7 @@ class VivaAnswer(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"response": "A view shares its data."}]})
 
-    response: Annotated[str, Field(max_length=20_000)]
+    response: AnswerText
 
 
 class TurnView(View):

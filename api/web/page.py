@@ -25,6 +25,7 @@ from api.web import access
 from api.web.i18n import catalogue, choose
 from api.web.render import render
 from grader.errors import GraderError
+from grader.screen import HARD_LIMIT
 
 LANGUAGE_COOKIE = "grader_language"
 PARTIAL = "X-Partial"
@@ -85,7 +86,7 @@ class Ctx:
         """The message in the language of the page."""
         return catalogue(self.lang).gettext(message)
 
-    def text(self, name: str, limit: int = 20_000) -> str:
+    def text(self, name: str, limit: int = HARD_LIMIT) -> str:
         """A text field of the form, with line feeds only.
 
         Raises:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from api.web.i18n import LANGUAGES, catalogue, mark
 from grader.feedback import component_name
 from grader.i18n import translator
+from grader.screen import HARD_LIMIT
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -88,7 +89,7 @@ def environment(language: str) -> Environment:
     )
     env.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     translate = translator(language)
-    env.globals.update(static=_static, languages=LANGUAGES)
+    env.globals.update(static=_static, languages=LANGUAGES, longest=HARD_LIMIT)
     env.filters.update(
         number=_number(language),
         signed=_signed(language),
