@@ -39,7 +39,7 @@ class ElementCalculation(_Part):
         component: Name of its component.
         element: Its id.
         wording: The key statement that gives the highest credit.
-        scorer: Which curve of the prior scores it, by the number of its wordings.
+        scorer: Which curve of the prior scores it: by the number of its wordings, or because it is a model answer.
         measures: Its features; their products and ``bias`` sum to ``total``.
         bias: Constant of the weighted sum.
         total: The weighted sum.
@@ -101,7 +101,8 @@ def _elements(
     words = [Words(text, index.item.language) for text in texts]
     keywords = element_keywords(index, words)
     table, _ = features(index, index.phrases(texts, grader.scorer(index.item).encoder.encode(texts)), keywords)
-    credits = prior.credits(table)
+    plain = index.item.is_model_answer
+    credits = prior.credits(table, model_answer=plain)
     results = []
     for component in score.components:
         for at, element in enumerate(component.elements):
@@ -115,16 +116,16 @@ def _elements(
                     computed=round(float(credits[best]), 4),
                     credit=element.credit,
                     keywords=_met(index, component.name, at, keywords.get((component.name, at)), words),
-                    **_sum(table[best], prior),
+                    **_sum(table[best], prior, plain),
                 )
             )
     return results
 
 
-def _sum(row: Floats, prior: Prior) -> dict[str, Any]:
+def _sum(row: Floats, prior: Prior, plain: bool) -> dict[str, Any]:
     """The weighted sum of one row of features."""
     values = dict(zip(FEATURES, (float(value) for value in row), strict=True))
-    scorer = "rubric" if values["wordings"] >= MANY_WORDINGS else "reference"
+    scorer = "rubric" if values["wordings"] >= MANY_WORDINGS and not plain else "reference"
     curve = prior.rubric if scorer == "rubric" else prior.reference
     weights = np.asarray(curve.weights, dtype=np.float64)
     measures = tuple(

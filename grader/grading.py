@@ -259,7 +259,11 @@ class Grader:
         false = {finding.statement for finding in findings if not finding.suspected}
         true = [at for place, at in enumerate(counted) if place not in false]
         right = said if len(true) in (0, len(counted)) else _evidence(index, reading, phrases, true)
-        credit = scorer.prior.credits(right.table) if true else np.zeros(len(index.keys), dtype=np.float32)
+        credit = (
+            scorer.prior.credits(right.table, model_answer=index.item.is_model_answer)
+            if true
+            else np.zeros(len(index.keys), dtype=np.float32)
+        )
         components = judge_components(index, reading, right.counted, credit, right.found, right.keywords, findings)
         about = scorer.knows_topics and reading.condition is None and not findings
         if about and off_topic(index, chosen, said.found, components):

@@ -237,6 +237,13 @@ class Item(_Content):
         limit = self.limits.keyword_list_cap
         return self.scale.max * 0.1 if limit is None else limit
 
+    @property
+    def is_model_answer(self) -> bool:
+        """Whether the item is only one or more model answers, as `from_reference` makes it."""
+        if set(self.components) != {"answer"} or len(self.components["answer"].elements) > 1:
+            return False
+        return self.components["answer"].elements[0].key_statements[0] == self.reference_answer
+
     @classmethod
     def from_reference(
         cls,

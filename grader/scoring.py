@@ -59,15 +59,22 @@ class Prior:
     Attributes:
         version: Appears in signatures.
         rubric: For elements with several wordings, whose similarity to one another sets the scale.
-        reference: For elements with hardly more than one, such as a plain reference answer.
+        reference: For elements with hardly more than one, and for items that are only model answers.
     """
 
     version: str
     rubric: Curve
     reference: Curve
 
-    def credits(self, table: Floats) -> Floats:
-        """Credit of each key statement, 0 to 1, shape (k,), from features of shape (k, len(FEATURES))."""
+    def credits(self, table: Floats, *, model_answer: bool = False) -> Floats:
+        """Credit of each key statement, 0 to 1, shape (k,).
+
+        Args:
+            table: Features, shape (k, len(FEATURES)).
+            model_answer: Whether the item is only one or more model answers.
+        """
+        if model_answer:
+            return self.reference(table)
         many = table[:, list(FEATURES).index("wordings")] >= MANY_WORDINGS
         return np.where(many, self.rubric(table), self.reference(table)).astype(np.float32)
 

@@ -82,6 +82,9 @@ _LONG_REMARK = 20
 _READABLE = 0.7
 #: Share of a listed way to find out that a remark must contain to be that way.
 _SAME_WAY = 0.6
+#: Share of runs of three words that stand in the prompt from which a statement of so many words is copied from it.
+_COPIED = 0.8
+_ENOUGH_TO_COPY = 6
 #: Share of the prompt that a repetition of it must contain if the prompt names the answer too.
 _WHOLE_PROMPT = 0.8
 _ENUMERATION = 3
@@ -158,11 +161,18 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
     if statement.is_code and looks_like_code(text):
         return "keyword_list" if _lists_names(text, _most(index)) else "code"
     terms = _terms(text, index)
+    if _is_copied(tokens, index):
+        return "echo"
     if terms <= index.prompt.terms.keys() and _share(index.prompt.terms, terms) >= _WHOLE_PROMPT:
         return "echo"
+    words = [token.text for token in tokens if token.kind == "word"]
+    known = not words or readable_share(words, index.vocabulary) >= _READABLE
+    english = index.item.language == "en"
+    if english and known and _is_scattered(text):
+        return "keyword_list"
     if _says_one_of(terms, index.keys) or _says_one_of(terms, index.misconceptions):
         return "claim"
-    if index.item.language == "en" and _is_gibberish(text, tokens, index.vocabulary):
+    if english and _is_gibberish(text, tokens, index.vocabulary):
         return "gibberish"
     if _is_way_to_find_out(text, terms, index, honest):
         return "find_out"
@@ -170,14 +180,24 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
-    if index.item.language != "en":  # what makes a list is told by English verbs
+    if not english:  # what makes a list is told by English verbs
         return "claim"
     most = _most(index)
-    words = [token.text for token in tokens if token.kind == "word"]
-    known = not words or readable_share(words, index.vocabulary) >= _READABLE
-    listed = known and is_keyword_list(text, tokens, most=most)
-    scattered = known and _is_no_sentence(text, most)
-    return "keyword_list" if listed or scattered or _lists_names(text, most) else "claim"
+    listed = known and (is_keyword_list(text, tokens, most=most) or _is_no_sentence(text, most))
+    return "keyword_list" if listed or _lists_names(text, most) else "claim"
+
+
+def _is_copied(tokens: Sequence[Token], index: ItemIndex) -> bool:
+    """Whether hardly any three words in a row are not the prompt's."""
+    words = [token.text.casefold() for token in tokens]
+    runs = {tuple(words[at : at + 3]) for at in range(len(words) - 2)}
+    return len(words) >= _ENOUGH_TO_COPY and len(runs & _prompt_runs(index.item.prompt)) >= _COPIED * len(runs)
+
+
+@lru_cache(maxsize=512)
+def _prompt_runs(prompt: str) -> frozenset[tuple[str, ...]]:
+    words = [token.text.casefold() for token in tokenise(normalise(prompt).text)]
+    return frozenset(tuple(words[at : at + 3]) for at in range(len(words) - 2))
 
 
 def _says_one_of(terms: frozenset[str], wordings: KeyStatements | None) -> bool:
@@ -227,7 +247,7 @@ def is_echo(text: str, index: ItemIndex) -> bool:
     if index.prompt_says_key or not old:
         return not index.prompt_says_key and not content and len(words) == len(tokens)
     new = {stem(word, index.item.language): information(word) for word in content if word not in old}
-    if index.wordings.max() < _MANY_WORDINGS:
+    if index.item.is_model_answer or index.wordings.max() < _MANY_WORDINGS:
         return not new and not _denies(words, index) and _asks_the_same(content, index)
     if len(new) > 2 or sum(new.values()) >= 0.67 * sum(information(word) for word in old):
         return False
@@ -325,7 +345,7 @@ def _lists_names(text: str, most: int) -> bool:
 
 
 def _is_no_sentence(text: str, most: int) -> bool:
-    """Whether English words stand side by side: in no order, or with nothing that could join them.
+    """Whether English words stand side by side with nothing that could join them.
 
     Words said twice are left alone, as in "short string high pitch, long string low pitch".
     """
@@ -336,8 +356,13 @@ def _is_no_sentence(text: str, most: int) -> bool:
         same = max(map(joints.count, joints), default=0)
         if not joints or (same >= _SAME_JOINT and same >= _NO_OTHER * len(joints)):
             return True
+    return longest_run(text) >= _LONG_RUN
+
+
+def _is_scattered(text: str) -> bool:
+    """Whether English words, with few commas and signs among them, are in no order."""
     marks = len(_SEPARATOR.findall(text)) + len(_SIGN.findall(text))
-    return longest_run(text) >= _LONG_RUN or (_WORDS_A_MARK * marks <= len(words) and out_of_order(text))
+    return _WORDS_A_MARK * marks <= len(tokenise(text)) and out_of_order(text)
 
 
 def is_term(text: str) -> bool:
