@@ -177,7 +177,7 @@ def test_idempotency(service, content):
         ({"item": "practice-one", "response": "a\x00b"}, "invalid"),
         ({"item": "practice-one", "response": "x", "extra": 1}, "invalid"),
         ({"item": "none-such", "response": "x"}, "not-found"),
-        ({"item": "practice-one", "response": "x" * 20_001}, "invalid"),
+        ({"item": "practice-one", "response": "x" * 60_001}, "invalid"),
         ({"item": "practice-one", "version": 9, "response": "x"}, "not-found"),
     ],
 )

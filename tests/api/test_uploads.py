@@ -117,7 +117,7 @@ BAD = {
     "old excel": OLE + b"\x00" * 2000,
     "password xlsx": OLE + b"\x00" * 600 + "EncryptedPackage".encode("utf-16-le") + b"\x00" * 600,
     "unknown layout": b"a,b,c\n1,2,3\n",
-    "long cell": b"candidate,practice-one\n1," + b"x" * 60_000 + b"\n",
+    "long cell": b"candidate,practice-one\n1," + b"x" * 60_001 + b"\n",
     "broken zip": b"PK\x03\x04" + b"junk" * 50,
 }
 
