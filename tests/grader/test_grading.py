@@ -49,7 +49,7 @@ class Copies:
     def __init__(self, share: float) -> None:
         self.share = share
 
-    def credits(self, table: np.ndarray) -> np.ndarray:
+    def credits(self, table: np.ndarray, *, model_answer: bool = False) -> np.ndarray:
         return np.asarray(table[:, list(FEATURES).index("recall")] > self.share, dtype=np.float32)
 
 
