@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from api import items, labels
 from api.auth import Principal
 from api.db import LOCK, new_id
-from api.db.models import CalibrationRow, Chunk, Exam, ItemRow, ItemVersion, Job, Label, Promotion
+from api.db.models import CalibrationRow, Chunk, Exam, ItemRow, Job, Label, Promotion
 from api.problems import Problem, from_library
 from grader.calibration import Calibration, load_calibration
 from grader.correction import MIN_LABELS
@@ -263,12 +263,6 @@ def _current(session: Session, item_id: str, rubric: str) -> CalibrationRow | No
         CalibrationRow.item_id == item_id, CalibrationRow.rubric == rubric, CalibrationRow.state == "promoted"
     )
     return session.scalar(query)
-
-
-def version_of(session: Session, row: ItemRow, rubric: str) -> int | None:
-    """The newest version of an item with this content, ``None`` if it has none."""
-    query = select(ItemVersion.version).where(ItemVersion.item_id == row.id, ItemVersion.content_hash == rubric)
-    return session.scalars(query.order_by(ItemVersion.version.desc())).first()
 
 
 def drift_in(session: Session, exam_id: str, item_id: str, calibration_id: str) -> Drift | None:

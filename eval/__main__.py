@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,8 +64,7 @@ def run_all(
     with _work():
         began = time.monotonic()
         bench = Bench.prepare(_options(data, cache, limit, seeds, boot, seed, prior), timed())
-        folder = out or (Path("docs") if limit is None else cache / "quick")
-        known = read(folder / "results.json") if (folder / "results.json").is_file() else {}
+        folder, known = _kept(out, limit, cache)
         speed = {"speed": known["speed"]} if "speed" in known else {}
         for results in bench.everything():
             path = write(results | speed, folder)
@@ -135,9 +134,8 @@ def run_calibration(
     """What labels are worth; goes into results.json and results.md beside what is there (a quick run: a file apart)."""
     with _work():
         bench = Bench.prepare(_options(data, cache, limit, seeds, boot, seed, prior), timed())
-        folder = out or (Path("docs") if limit is None else cache / "quick")
-        known = read(folder / "results.json") if (folder / "results.json").is_file() else bench.header()
-        path = write(known | {"calibration": bench.calibration()}, folder)
+        folder, known = _kept(out, limit, cache)
+        path = write((known or bench.header()) | {"calibration": bench.calibration()}, folder)
         print(f"{path} and {_write_page(path).name}")
 
 
@@ -192,6 +190,13 @@ def check_data(folder: Path) -> None:
 @datasets.callback()
 def _datasets() -> None:
     """Look at labelled answers."""
+
+
+def _kept(out: Path | None, limit: int | None, cache: Path) -> tuple[Path, dict[str, Any]]:
+    """The folder of the results, and what is in it already; quick runs have one of their own."""
+    folder = out or (Path("docs") if limit is None else cache / "quick")
+    path = folder / "results.json"
+    return folder, read(path) if path.is_file() else {}
 
 
 def _options(

@@ -30,6 +30,22 @@ def digest(parts: Iterable[str], length: int = 24) -> str:
     return found.hexdigest()[:length]
 
 
+#: What decides how an answer is read and measured: features that are kept on disk must not outlive it.
+READING = (
+    *(f"grader/{name}.py" for name in (
+        "encoder", "fluency", "index", "languages", "reading", "rubric", "screen", "segment", "spelling", "subword",
+        "text", "words",
+    )),
+    *(f"grader/evidence/{name}.py" for name in ("features", "keywords", "similarity")),
+    "grader/models/word_order.json",
+)  # fmt: skip
+#: What decides a mark before any label besides; tables, commands and calibration do not.
+SCORING = (
+    *READING, "grader/bert.py", "grader/evidence", "grader/grading.py", "grader/judging.py", "grader/representation.py",
+    "grader/scorer.py", "grader/scoring.py", "grader/models",
+)  # fmt: skip
+
+
 def source_hash(*folders: str) -> str:
     """Hash of the library's sources and models, or of the given parts of it: what is cached never outlives them."""
     root = Path(__file__).resolve().parent.parent

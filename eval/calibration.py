@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.cache import digest, source_hash
+from eval.cache import SCORING, digest, source_hash
 from eval.few_labels import Plan, curve, others
 from eval.frames import Frames, english, scale_step
 from eval.grading import GraderSystem
-from eval.label_questions import SCORING, Floats, Question, Rows, questions
+from eval.label_questions import Floats, Question, Rows, questions
 from eval.learners import LEARNERS, corrected
 from eval.results import plain_line
 from grader.calibration import INTERVAL
@@ -41,7 +41,7 @@ _ACTIVE_SIZES = tuple(range(5, 61, 5))
 TIMED = "scientsbank"
 _FIT_SIZES = (200, 5000)
 #: What figures depend on besides `SCORING`.
-_CODE = ("grader/calibration.py", "grader/correction.py", "grader/labelling.py", "grader/models", "eval/calibration.py",
+_CODE = ("grader/calibration.py", "grader/correction.py", "grader/labelling.py", "eval/calibration.py",
          "eval/few_labels.py", "eval/label_questions.py", "eval/learners.py", "eval/measures.py")  # fmt: skip
 
 

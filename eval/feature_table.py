@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.cache import RowCache, digest, source_hash
+from eval.cache import READING, RowCache, digest, source_hash
 from eval.frames import items_of
 from eval.grading import warm
 from eval.wordlists import ANTONYMS
@@ -38,15 +38,7 @@ EXTRAS = (
     "jaccard", "grams", "cosine_whole", "cosine_prompt", "reference_cosine_prompt", "negations", "negation_parity",
     "numbers_found", "numbers_foreign", "antonyms", "statements",
 )  # fmt: skip
-_SOURCES = (
-    *(
-        f"grader/{name}.py"
-        for name in ("encoder", "text", "words", "spelling", "segment", "screen", "index", "reading")
-    ),
-    *(f"grader/evidence/{name}.py" for name in ("features", "similarity", "keywords")),
-    "eval/feature_table.py",
-    "eval/wordlists.py",
-)
+_SOURCES = (*READING, "eval/feature_table.py", "eval/wordlists.py")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from eval.baselines import words
-from eval.cache import digest, source_hash
+from eval.cache import SCORING, digest, source_hash
 from eval.frames import items_of, split_rows
 from eval.grading import GraderSystem, warm
 from eval.protocols import training_rows
@@ -26,12 +26,6 @@ Flags = npt.NDArray[np.bool_]
 
 #: Answers of a question kept for testing where a data set has no test split; half of them where there are few.
 LEAST_TEST = 10
-#: What decides a representation; calibration, tables and commands do not.
-SCORING = (
-    "grader/encoder.py", "grader/evidence", "grader/grading.py", "grader/index.py", "grader/judging.py",
-    "grader/reading.py", "grader/representation.py", "grader/scoring.py", "grader/screen.py", "grader/segment.py",
-    "grader/spelling.py", "grader/text.py", "grader/words.py",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eval.contradiction_data import general_pairs
-from eval.contradiction_graded import HELD_OUT_ITEMS, flip_pairs, graded_frame, templated
+from eval.contradiction_graded import graded_frame
 from grader.evidence.crossencoder import CONTRADICTS, ENTAILS, PARTLY, UNRELATED
-from grader.rubric import Item
 
 Floats = NDArray[np.float32]
 #: What is measured: pairs (candidate's statement, key statement) to probabilities of the four classes.
@@ -85,49 +83,6 @@ def _label3(extra: str, label: object) -> str:
     return str(known or {"correct": "correct", "contradictory": "contradictory"}.get(str(label), "incorrect"))
 
 
-def flips_table(judge: Judge, statements: Sequence[tuple[str, str]], *, held_out: bool = True) -> pd.DataFrame:
-    """How edits of right statements are judged, a rule a row.
-
-    Args:
-        judge: What is measured.
-        statements: Right statements with what they are right about, none of it trained on.
-        held_out: Use the rules that training never uses.
-    """
-    pairs = flip_pairs(list(statements), 99, held_out=held_out, most=3)
-    values = judge([(pair.premise, pair.hypothesis) for pair in pairs])
-    frame = pd.DataFrame(
-        {
-            "rule": [pair.source.removeprefix("flip:") for pair in pairs],
-            "wrong": [CONTRADICTS in pair.allowed for pair in pairs],
-            "called wrong": values[:, CONTRADICTS] > DEFAULT_CUT,
-            "called right": values[:, ENTAILS] > DEFAULT_CUT,
-        }
-    )
-    grouped = frame.groupby(["wrong", "rule"], sort=True)
-    return grouped.agg(pairs=("called wrong", "size"), **_shares()).reset_index()
-
-
-def _shares() -> dict[str, tuple[str, str]]:
-    return {"called wrong": ("called wrong", "mean"), "called right": ("called right", "mean")}
-
-
-def made_table(judge: Judge, count: int = 1500) -> pd.DataFrame:
-    """How made statements in wordings that training never saw are judged, a family and verdict a row."""
-    pairs = templated(count, 2026, held_out=True)
-    values = judge([(pair.premise, pair.hypothesis) for pair in pairs])
-    names = {ENTAILS: "right", CONTRADICTS: "wrong", PARTLY: "partly"}
-    frame = pd.DataFrame(
-        {
-            "family": [pair.source.removeprefix("made:") for pair in pairs],
-            "verdict": [names[min(pair.allowed)] for pair in pairs],
-            "called wrong": values[:, CONTRADICTS] > DEFAULT_CUT,
-            "called right": values[:, ENTAILS] > DEFAULT_CUT,
-        }
-    )
-    frame = frame[frame["verdict"] != "partly"]
-    return frame.groupby(["verdict", "family"]).agg(pairs=("called wrong", "size"), **_shares()).reset_index()
-
-
 def contrast_table(judge: Judge, path: Path = CONTRASTS) -> pd.DataFrame:
     """How the hand-written contrasts are judged, a kind a row: wrong ones caught, right ones wrongly caught."""
     frame = pd.read_csv(path)
@@ -155,25 +110,3 @@ def _wrong_above_right(frame: pd.DataFrame) -> pd.Series:
     """For each wrong response whether its P(contradicts) is above that of the right one to the same statement."""
     right = frame[frame["wrong"] == 0].groupby("key_statement")["p"].max()
     return frame["p"] > frame["key_statement"].map(right).fillna(1.0)
-
-
-def general_table(judge: Judge, folder: Path) -> pd.DataFrame:
-    """Share of held-out general pairs whose likeliest class the label permits, a data set a row."""
-    pairs = general_pairs(folder / "nli", test=True)
-    values = judge([(pair.premise, pair.hypothesis) for pair in pairs])
-    allowed = [float(values[at, sorted(pair.allowed)].sum()) > DEFAULT_CUT for at, pair in enumerate(pairs)]
-    frame = pd.DataFrame({"data set": [pair.source for pair in pairs], "right": allowed})
-    return frame.groupby("data set").agg(pairs=("right", "size"), right=("right", "mean")).reset_index()
-
-
-def untrained_statements(folder: Path, items: Sequence[Item]) -> list[tuple[str, str]]:
-    """Right statements of unseen questions (SciEntsBank, Beetle) and of the items held out of training."""
-    found: dict[str, str] = {}
-    for name, split in (("scientsbank", "test_uq"), ("beetle", "test_uq"), ("scientsbank", "test_ud")):
-        frame = graded_frame(folder, name, split)
-        found.update({str(r): str(r) for rs in frame["reference_answers"] for r in rs if len(str(r).split()) <= 30})
-    for item in items:
-        if item.id in HELD_OUT_ITEMS:
-            texts = [t for c in item.components.values() for e in c.elements for t in e.key_statements]
-            found.update({text: text for text in texts if len(text.split()) <= 30})
-    return sorted(found.items())

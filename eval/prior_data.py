@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from eval.cache import READING, source_hash
 from eval.datasets import read_viva
 from grader import Bank, Item
 from grader.encoder import Encoder
@@ -80,11 +81,8 @@ def _answers(
         ]
         for item in items
     }
-    key = hashlib.sha256(
-        "\n".join([encoder.signature, *FEATURES, *(i.content_hash for i in items), *texts, _code_hash()]).encode(
-            "utf-8", "replace"
-        )
-    ).hexdigest()[:20]
+    parts = [encoder.signature, *FEATURES, *(item.content_hash for item in items), *texts, source_hash(*READING)]
+    key = hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:20]
     file = cache / f"features-{key}.npz"
     if file.is_file():
         with np.load(file) as stored:
@@ -114,12 +112,3 @@ def _tables(items: Sequence[Item], texts: Sequence[str], encoder: Encoder, chunk
             phrases = index.phrases([s.text for s in counted], [encodings[s.text] for s in counted])
             words = [Words(s.text, item.language, s.start) for s in counted]
             yield features(index, phrases, element_keywords(index, words))[0]
-
-
-def _code_hash() -> str:
-    """Hash of the sources that make the features, so that a cache never outlives them."""
-    root = Path(__file__).resolve().parent.parent / "grader"
-    names = ["text", "words", "spelling", "segment", "fluency", "screen", "reading", "index",
-             "evidence/similarity", "evidence/keywords", "evidence/features"]  # fmt: skip
-    files = [root / f"{name}.py" for name in names]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -220,11 +220,6 @@ class Grader:
                 self._indices.popitem(last=False)
         return built
 
-    @property
-    def prior_version(self) -> str:
-        """Version and hash of the scorer of elements."""
-        return self._prior.version
-
     def signature(self, item: Item, calibration: str = "none") -> str:
         """The signature that marks of ``item`` carry."""
         scorer = self.scorer(item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
@@ -37,6 +37,17 @@ class MarkChange(View):
     answer: str
     old: float | None
     new: float | None
+
+
+def changes_of(found: dict[str, Any]) -> dict[str, Any]:
+    """The fields that views of a job's changed marks share: counts, the mean, and at most 1,000 changes."""
+    changes = found.get("changes", [])
+    return {
+        "total": found.get("total", 0),
+        "changed": len(changes),
+        "mean_change": found.get("mean_change"),
+        "changes": [MarkChange(**one) for one in changes[:1000]],
+    }
 
 
 class ComparisonView(View):
@@ -89,22 +100,18 @@ def get_comparison(job_id: Id, sender: Staff, svc: Svc) -> Response:
     with svc.db.read() as session:
         job = calibrations.own_job(session, sender, job_id, "compare")
         view = job_view(session, job)
-        names = {
+        names: dict[str, Any] = {
             key: calibrations.own(session, sender, job.params[key]).name if job.params[key] else "none"
             for key in ("before", "after")
         }
     found = job.result or {}
-    changes = found.get("changes", [])
     return reply(
         ComparisonView(
             job=view,
             exam=job.params["exam"],
             **names,
-            total=found.get("total", 0),
-            changed=len(changes),
-            mean_change=found.get("mean_change"),
             newly_referred=len(found.get("newly_referred", [])),
             no_longer_referred=len(found.get("no_longer_referred", [])),
-            changes=[MarkChange(**one) for one in changes[:1000]],
+            **changes_of(found),
         )
     )

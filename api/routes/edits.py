@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api import calibrations, edits, exams, items
 from api.deps import Staff, Svc, Unit, reply
-from api.routes.comparisons import MarkChange
+from api.routes.comparisons import MarkChange, changes_of
 from api.routes.exams import own_exam
 from api.routes.jobs import JobView, job_view
 from api.schemas import Body, Id, IdText, SlugPath, View
@@ -58,15 +58,11 @@ def get_preview(job_id: Id, sender: Staff, svc: Svc) -> Response:
         job = calibrations.own_job(session, sender, job_id, "edit")
         view = job_view(session, job)
     found = job.result or {}
-    changes = found.get("changes", [])
     return reply(
         EditPreviewView(
             job=view,
             exam=job.params["exam"],
-            total=found.get("total", 0),
-            changed=len(changes),
             decided=found.get("decided", 0),
-            mean_change=found.get("mean_change"),
-            changes=[MarkChange(**one) for one in changes[:1000]],
+            **changes_of(found),
         )
     )

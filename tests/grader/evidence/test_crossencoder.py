@@ -8,7 +8,17 @@ import pytest
 
 from grader.encoder import file_sha256
 from grader.errors import ModelError
-from grader.evidence.crossencoder import CLASSES, CONFIG, WEIGHTS, CrossEncoder, dequantise, quantise
+from grader.evidence.crossencoder import (
+    CLASSES,
+    CONFIG,
+    WEIGHTS,
+    CrossEncoder,
+    _logits,
+    dequantise,
+    head,
+    pair_features,
+    quantise,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -84,6 +94,15 @@ def test_long_texts_are_cut_not_refused(model: CrossEncoder) -> None:
 def test_which_text_is_the_candidates_matters(model: CrossEncoder) -> None:
     there, back = model.predict([PAIRS[1], PAIRS[1][::-1]])
     assert not (there == back).all()
+
+
+def test_the_head_in_use_computes_what_the_trained_one_does() -> None:
+    hidden, segments = torch.randn(3, 6, 4), torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1]])
+    shapes = {"inner.weight": (5, 20), "inner.bias": (5,), "outer.weight": (4, 5), "outer.bias": (4,)}
+    state = {f"head.{name}": torch.randn(shape) for name, shape in shapes.items()}
+    trained = head(pair_features(hidden, segments, torch.ones_like(segments)), state)
+    used = _logits(hidden.numpy(), segments.numpy(), {name: value.numpy() for name, value in state.items()})
+    torch.testing.assert_close(torch.from_numpy(used), trained, atol=1e-5, rtol=1e-5)
 
 
 def test_quantised_weights_come_back_within_half_a_step() -> None:
