@@ -125,7 +125,8 @@ def fit(task: Task) -> Store:
         label_ids=[one.id for one in found],
         study=finite(figures),
         content=calibration.to_bytes(),
-        report=examined.report.to_html(),
+        report=examined.to_html(),
+        reports={language: examined.to_html(language) for language in _LANGUAGES if language != "en"},
         carried_from=params["carried_from"],
         created_by=task.job.created_by,
     )

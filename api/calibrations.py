@@ -288,7 +288,7 @@ def forget_answers(session: Session, answer_ids: Sequence[str]) -> None:
         part = answer_ids[start : start + 400]
         concerned = select(Label.item_id).where(Label.answer_id.in_(part)).distinct()
         for row in session.scalars(select(CalibrationRow).where(CalibrationRow.item_id.in_(concerned))):
-            row.report, row.study = "", {**row.study, "advice": []}
+            row.report, row.reports, row.study = "", {}, {**row.study, "advice": []}
     session.flush()
 
 

@@ -16,6 +16,8 @@ from grader.calibration import Calibration, ComponentFit, suspicious_rows
 from grader.calibration_words import GOAL, in_words
 from grader.cases import Details
 from grader.correction import Fit, fit
+from grader.i18n import mark_for_translation as _
+from grader.i18n import translator
 from grader.labels import duplicates_with_other_scores
 from grader.report import Report, build_report
 from grader.representation import Array
@@ -114,6 +116,11 @@ class Study:
             "sentences": list(self.sentences),
         }
 
+    def to_html(self, language: str = "en") -> str:
+        """The report as a page, its heading and sentences in ``language`` too."""
+        title = _title(self.calibration, language)
+        return replace(self.report, title=title, notes=in_words(self, language)).to_html(language)
+
 
 def study(
     calibration: Calibration,
@@ -151,11 +158,10 @@ def study(
     confidence = fitted.within(fitted.left_out, machine / top, item.scale.step / top)
     details = Details(responses=responses, confidence=confidence, human2=human2, subgroups=subgroups)
     settings: dict[str, Any] = {"scale_max": top, "step": item.scale.step, "signature": signature, "n_boot": n_boot}
-    title = f"Calibration {calibration.name} of {item.id}"
     curve = learning_curve(calibration)
     found = Study(
         calibration=calibration,
-        report=build_report(human, machine, details=details, title=title, **settings),
+        report=build_report(human, machine, details=details, title=_title(calibration, language), **settings),
         before=build_report(human, fitted.rows.prior * top, title=f"{item.id} without calibration", **settings),
         baselines=_baselines(responses, human),
         curve=curve,
@@ -168,6 +174,11 @@ def study(
     )
     sentences = in_words(found, language)
     return replace(found, sentences=sentences, report=replace(found.report, notes=sentences))
+
+
+def _title(calibration: Calibration, language: str) -> str:
+    message = _("Calibration {name} of {item}")
+    return translator(language)(message).format(name=calibration.name, item=calibration.item)
 
 
 def _component(part: ComponentFit) -> ComponentFigures:

@@ -2,16 +2,16 @@
 
     details = Details(questions=questions, responses=texts, confidence=confidence)
     report = build_report(human, machine, scale_max=5, step=0.5, details=details, signature=signature)
-    path.write_text(report.to_html(), encoding="utf-8")
+    path.write_text(report.to_html("de"), encoding="utf-8")
 
-The page loads nothing from anywhere, has no script, follows the reader's light or dark setting, and escapes every text
-that came from outside.
+The page is in English, German or Hindi. It loads nothing from anywhere, has no script, follows the reader's light or
+dark setting, and escapes every text that came from outside.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
@@ -22,11 +22,35 @@ import numpy.typing as npt
 from grader.agreement import AgreementReport, agreement, round_to_scale
 from grader.cases import Case, Details
 from grader.charts import confusion, marks_calibration, reliability, residuals, risk_coverage_curve, scatter
+from grader.i18n import mark_for_translation as _
+from grader.i18n import translator
 from grader.intervals import ConfidenceBin, FloatArray, RiskCoverage, checked, confidence_bins, risk_coverage
 
 _BINS = 10
 _MOST_POINTS = 21
 BANDS = ("low", "middle", "high")
+#: Measures and bands as readers see them.
+NAMES: Mapping[str, str] = {
+    "low": _("low"),
+    "middle": _("middle"),
+    "high": _("high"),
+    "qwk": _("agreement (QWK)"),
+    "qwk_continuous": _("agreement before rounding (QWK)"),
+    "exact": _("same score point"),
+    "adjacent": _("at most one step apart"),
+    "pearson": _("correlation (Pearson)"),
+    "spearman": _("rank correlation (Spearman)"),
+    "rmse": _("root mean square error"),
+    "mae": _("mean absolute error"),
+    "smd": _("standardised mean difference (SMD)"),
+    "within_question_r": _("correlation within questions"),
+    "ece": _("error of the confidence (ECE)"),
+    "aurc": _("area under risk and coverage (AURC)"),
+    "prmse": _("share of the true score explained (PRMSE)"),
+    "variance_of_errors": _("variance of the raters' errors"),
+    "degradation_qwk": _("agreement (QWK) minus that of the raters"),
+    "degradation_pearson": _("correlation minus that of the raters"),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,27 +115,31 @@ class Report:
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
-    def to_html(self) -> str:
-        """The page."""
+    def to_html(self, language: str = "en") -> str:
+        """The page, with its fixed texts in ``language`` (``en``, ``de`` or ``hi``; others give English)."""
         from jinja2 import Environment, StrictUndefined
 
+        translate = translator(language)
         source = (resources.files("grader") / "templates" / "report.html").read_text(encoding="utf-8")
         environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        environment.filters["num"] = _number
-        return environment.from_string(source).render(report=self, charts=self.charts(), a=self.agreement)
+        environment.filters.update(num=_number, named=lambda key: translate(NAMES.get(key, key)))
+        environment.globals.update(say=lambda message, **fields: translate(message).format(**fields))
+        page = environment.from_string(source)
+        return page.render(report=self, charts=self.charts(language), a=self.agreement, language=language)
 
-    def charts(self) -> dict[str, str]:
+    def charts(self, language: str = "en") -> dict[str, str]:
         """SVG text by name; ``reliability`` and ``risk`` only where a confidence was given."""
-        top = self.agreement.scale_max
+        top, translate = self.agreement.scale_max, translator(language)
+        bands = [(translate(NAMES[name]), values) for name, values in self.residual_bands()]
         found = {
-            "scatter": scatter(self.human, self.machine, scale_max=top),
-            "confusion": confusion(self.counts, self.points),
-            "calibration": marks_calibration(self.marks, scale_max=top),
-            "residuals": residuals(self.residual_bands(), scale_max=top),
+            "scatter": scatter(self.human, self.machine, scale_max=top, translate=translate),
+            "confusion": confusion(self.counts, self.points, translate=translate),
+            "calibration": marks_calibration(self.marks, scale_max=top, translate=translate),
+            "residuals": residuals(bands, scale_max=top, translate=translate),
         }
         if self.curve is not None:
-            found["reliability"] = reliability(self.bins)
-            found["risk"] = risk_coverage_curve(self.curve, unit="marks")
+            found["reliability"] = reliability(self.bins, translate=translate)
+            found["risk"] = risk_coverage_curve(self.curve, translate=translate)
         return found
 
 

@@ -50,7 +50,10 @@ class Label(Base):
 
 
 class CalibrationRow(Base):
-    """One calibration, never changed but for its state; ``name`` is the hash of its content."""
+    """One calibration, never changed but for its state; ``name`` is the hash of its content.
+
+    ``report`` is in English; ``reports`` has it by language, without those made before there were others.
+    """
 
     __tablename__ = "calibrations"
     __table_args__ = (UniqueConstraint("org_id", "name"),)
@@ -66,6 +69,7 @@ class CalibrationRow(Base):
     study: Mapped[Json]
     content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
     report: Mapped[str] = mapped_column(Text, deferred=True)
+    reports: Mapped[Json] = mapped_column(default=dict, deferred=True)
     carried_from: Mapped[str | None]
     created_by: Mapped[str]
     created_at: Mapped[float] = mapped_column(default=time.time)

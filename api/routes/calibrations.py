@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -203,11 +203,18 @@ def get_study(calibration_id: Id, sender: Staff, svc: Svc) -> Response:
     response_class=Response,
     responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "The report."}},
 )
-def get_report(calibration_id: Id, sender: Staff, svc: Svc) -> Response:
+def get_report(
+    calibration_id: Id,
+    sender: Staff,
+    svc: Svc,
+    language: Annotated[
+        str, Query(pattern="^(en|de|hi)$", description="English where the report was made before it had others.")
+    ] = "en",
+) -> Response:
     """The report as one page that needs nothing else."""
     with svc.db.read() as session:
         row = calibrations.own(session, sender, calibration_id)
-        text, name = row.report, row.name
+        text, name = row.reports.get(language) or row.report, row.name
     if not text:
         raise Problem("not-found", f"the report of calibration {name} quoted answers that were deleted; fit it again")
     return Response(text, media_type="text/html; charset=utf-8")

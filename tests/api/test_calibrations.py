@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 from sqlalchemy import select
@@ -513,13 +514,23 @@ def test_deleted_answers_leave_labels_and_reports(service):
     service.call("POST", "/items/practice-one/labels", body)
     made = fit(service)
     assert made["has_report"]
+    for language, said in (("", "Worst disagreements"), ("de", "Größte Abweichungen"), ("hi", "सबसे बड़े अंतर")):
+        path = f"/v1/calibrations/{made['id']}/report" + (f"?language={language}" if language else "")
+        text = service.client.get(path, headers=service.teacher).text
+        assert f'<html lang="{language or "en"}">' in text
+        assert said in text
+        assert made["name"] in re.search("<h1>(.*)</h1>", text)[1]
+    answer = service.client.get(f"/v1/calibrations/{made['id']}/report?language=xx", headers=service.teacher)
+    assert answer.status_code == 422
     service.call("DELETE", f"/candidates/{rows[0]['candidate']}", who="admin")
     assert len(service.call("GET", "/items/practice-one/labels")["data"]) == 5
     assert not service.call("GET", f"/calibrations/{made['id']}")["has_report"]
     assert service.call("GET", f"/calibrations/{made['id']}/study")["study"]["advice"] == []
-    answer = service.client.get(f"/v1/calibrations/{made['id']}/report", headers=service.teacher)
-    assert answer.status_code == 404
-    assert "fit it again" in answer.json()["detail"]
+    for language in ("en", "de"):
+        path = f"/v1/calibrations/{made['id']}/report?language={language}"
+        answer = service.client.get(path, headers=service.teacher)
+        assert answer.status_code == 404
+        assert "fit it again" in answer.json()["detail"]
 
 
 def test_a_calibration_of_another_scorer_fails_jobs_but_not_practice(fitted):

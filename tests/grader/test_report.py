@@ -114,6 +114,32 @@ class TestPage:
         assert "Worst disagreements" not in text
 
 
+class TestLanguages:
+    @pytest.mark.parametrize(
+        ("language", "said"), [("de", "Größte Abweichungen"), ("hi", "सबसे बड़े अंतर"), ("xx", "Worst disagreements")]
+    )
+    def test_headings_axes_bands_and_measures(self, report: Report, language: str, said: str) -> None:
+        text = report.to_html(language)
+        assert f'<html lang="{language}">' in text
+        assert f"<h2>{said}</h2>" in text
+        for english in (
+            "machine mark</text>",
+            "low</text>",
+            "agreement (QWK)</th>",
+            "median, quartiles",
+            "a dot counts",
+        ):
+            assert (english in text) == (language == "xx")
+
+    def test_numbers_are_the_same_in_every_language(self, report: Report) -> None:
+        cells = [re.findall(r"<td[^>]*>([-.\d]+)</td>", report.to_html(language)) for language in ("en", "de", "hi")]
+        assert len(cells[0]) > 50
+        assert cells[0] == cells[1] == cells[2]
+
+    def test_pictures_are_small(self, report: Report) -> None:
+        assert sum(len(svg.encode()) for svg in report.charts("hi").values()) < 110_000
+
+
 class TestNumbers:
     def test_agreement_is_that_of_agreement(self, report: Report) -> None:
         more = _details()

@@ -186,7 +186,7 @@ def remove_label(ctx: Teacher, slug: SlugPath, label_id: Id) -> Response:
 @router.get("/{calibration_id}/report")
 def report(ctx: Teacher, slug: SlugPath, calibration_id: Id) -> Response:
     """The report, for showing inside the page."""
-    found = calibration_routes.get_report(calibration_id, ctx.me, ctx.svc)
+    found = calibration_routes.get_report(calibration_id, ctx.me, ctx.svc, ctx.lang)
     found.headers.update(_FRAMED)
     return found
 

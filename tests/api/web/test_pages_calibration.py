@@ -152,4 +152,7 @@ def test_narrow_dark_and_translated(
     visitor.check("the calibrations")
     page.locator("tbody a.mono").first.click()
     page.wait_for_selector("iframe.report")
+    report = page.frame_locator("iframe.report")
+    expect(report.locator("html")).to_have_attribute("lang", language[:2])
+    expect(report.locator("h2", has_text="Worst disagreements")).to_have_count(0)
     visitor.check("one calibration")

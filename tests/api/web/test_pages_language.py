@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from jinja2 import Environment
+from jinja2.ext import extract_from_ast
 from playwright.sync_api import expect
 
 import api.web
@@ -38,6 +39,13 @@ def _page_messages() -> set[str]:
             found.add(message if isinstance(message, str) else message[0])
     for path in FOLDER.rglob("*.py"):
         found.update(_constants(path, "t", "mark"))
+    return found
+
+
+def _report_messages() -> set[str]:
+    tree = Environment().parse((LIBRARY / "templates" / "report.html").read_text("utf-8"))
+    found = {one if isinstance(one, str) else str(one[0]) for _, _, one in extract_from_ast(tree, ("say",))}
+    assert len(found) > 30
     return found
 
 
@@ -69,9 +77,10 @@ def test_every_text_of_the_feedback_is_translated(language: str) -> None:
     folder = LIBRARY / "locale"
     compiled = gettext.translation("grader", folder, languages=[language])
     texts = _entries(folder / language / "LC_MESSAGES" / "grader.po")
-    for name in ("feedback.py", "judging.py"):
+    for name in ("feedback.py", "judging.py", "calibration_study.py", "calibration_words.py", "charts.py", "report.py"):
         missing = [one for one in _constants(LIBRARY / name, "_") if one not in texts]
         assert not missing
+    assert _report_messages() <= set(texts)
     for message, translated in texts.items():
         assert compiled.gettext(message) == translated, "compile the catalogue again"
         assert sorted(re.findall(r"\{\w+\}", message)) == sorted(re.findall(r"\{\w+\}", translated))
