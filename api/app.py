@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request, Response
 from limits import parse
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
@@ -17,10 +18,12 @@ from api import problems, routes, web
 from api.auth import Secrets
 from api.db import Database
 from api.deps import Services
-from api.middleware import BodyLimit, Deadline, Outer
+from api.middleware import Admission, BodyLimit, Deadline, Outer
+from api.problems import Problem
 from api.routes import stream
 from api.scoring import Scorer, ScorerBox, load_scorer
 from api.settings import Settings
+from api.web.page import error_page
 
 _ABOUT = """Grades written short answers with rubrics, the same way each time.
 
@@ -30,14 +33,20 @@ an `Idempotency-Key` can be sent again safely. Resources with an `ETag` are chan
 
 def create_services(settings: Settings, scorer: Scorer | None = None) -> Services:
     """What an application of these settings needs; ``scorer`` replaces the library's grader."""
+    load = (lambda: scorer) if scorer is not None else (lambda: load_scorer(settings))
     return Services(
         settings=settings,
         db=Database(settings.database_url),
         secrets=Secrets(settings.resolve_pepper()),
-        scorer=ScorerBox((lambda: scorer) if scorer is not None else (lambda: load_scorer(settings))),
+        scorer=ScorerBox(load, backlog=settings.score_backlog),
         limiter=MovingWindowRateLimiter(storage_from_string(settings.rate_storage)),
         rate=parse(settings.rate_limit),
+        stream_threads=CapacityLimiter(stream.AT_ONCE),
     )
+
+
+def _refuse(request: Request, problem: Problem) -> Response:
+    return problem.response() if request.url.path.startswith("/v1/") else error_page(request, problem)
 
 
 def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -> FastAPI:
@@ -66,6 +75,7 @@ def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -
     problems.install(app)
     routes.install(app)
     web.install(app)
+    app.add_middleware(Admission, limit=settings.queue_limit, refuse=_refuse, always=("/health", "/ready", "/metrics"))
     registry = CollectorRegistry()
     Instrumentator(registry=registry, excluded_handlers=["/metrics"]).instrument(app).expose(
         app, include_in_schema=False

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
+from anyio import CapacityLimiter
 from fastapi import Depends, Header, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from limits import RateLimitItem
@@ -40,6 +43,7 @@ class Services:
     scorer: ScorerBox
     limiter: RateLimiter
     rate: RateLimitItem
+    stream_threads: CapacityLimiter
 
 
 def services(request: Request) -> Services:
@@ -84,9 +88,20 @@ def sender(
     if bearer is None:
         _check_csrf(request, principal)
     request.state.actor = principal.actor
-    if not svc.limiter.hit(svc.rate, principal.actor):
-        raise Problem("rate-limited", f"more than {svc.settings.rate_limit} requests", headers={"Retry-After": "10"})
+    check_rate(svc, principal.actor)
     return principal
+
+
+def check_rate(svc: Services, *who: str) -> None:
+    """Count a request of ``who``.
+
+    Raises:
+        Problem: There were too many; ``Retry-After`` tells when the next one is allowed.
+    """
+    if not svc.limiter.hit(svc.rate, *who):
+        free = svc.limiter.get_window_stats(svc.rate, *who).reset_time - time.time()
+        retry = {"Retry-After": str(max(1, math.ceil(free)))}
+        raise Problem("rate-limited", f"more than {svc.settings.rate_limit} requests", headers=retry)
 
 
 def _needs(*roles: str) -> Callable[[Principal], Principal]:

@@ -1,4 +1,4 @@
-"""Pure ASGI layers around the application: body limit, headers, request log, last-resort errors."""
+"""Pure ASGI layers around the application: admission, body limit, headers, request log, last-resort errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Callable, Container
 from typing import Any
 
 import structlog
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.db.ids import new_id
-from api.problems import Problem
+from api.problems import Problem, overloaded
 
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -88,6 +91,37 @@ class BodyLimit:
 
     def _too_large(self) -> Problem:
         return Problem("too-large", f"the body is larger than {self.limit:,} bytes", headers={"Connection": "close"})
+
+
+class Admission:
+    """Refuses a request while more than ``limit`` others wait for a thread, so that none waits for long."""
+
+    def __init__(
+        self, app: ASGIApp, limit: int, refuse: Callable[[Request, Problem], Response], always: Container[str] = ()
+    ) -> None:
+        """Wraps ``app``.
+
+        Args:
+            app: The application.
+            limit: Requests that may wait.
+            refuse: Makes the answer to a refused request.
+            always: Paths that are never refused.
+        """
+        self.app = app
+        self.limit = limit
+        self.refuse = refuse
+        self.always = always
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer at once."""
+        if scope["type"] == "http" and scope["path"] not in self.always and self._waiting() >= self.limit:
+            answer = self.refuse(Request(scope), overloaded("too many requests wait to be answered"))
+            await answer(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _waiting(self) -> int:
+        return to_thread.current_default_thread_limiter().statistics().tasks_waiting
 
 
 class Deadline:

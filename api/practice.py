@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -27,14 +28,16 @@ class PracticeScorer:
     Attributes:
         svc: Services.
         org_id: The organisation.
+        patient: Whether to wait for the scorer however many wait already.
     """
 
     svc: Services
     org_id: str
+    patient: bool = False
 
     def grade_many(self, item: Item, responses: Sequence[str], *, language: str = "en") -> list[Score]:
         """One mark a response, in order."""
-        grade = self.svc.scorer.grade_many
+        grade = partial(self.svc.scorer.grade_many, patient=self.patient)
         try:
             calibration = self._calibration(item)
             if calibration is not None:

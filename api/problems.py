@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -46,6 +47,7 @@ CODES: Mapping[str, int] = {
     "etag-required": 428,
     "rate-limited": 429,
     "internal": 500,
+    "overloaded": 503,
     "unavailable": 503,
     "too-slow": 504,
 }
@@ -118,6 +120,11 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         return Response(json.dumps(self.document()), self.status, self.headers, MEDIA_TYPE)
 
 
+def overloaded(why: str) -> Problem:
+    """The problem of a service that has more to do than it should let wait; it is over by itself."""
+    return Problem("overloaded", f"{why}; try again in a moment", headers={"Retry-After": "5"})
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """OpenAPI entries for the given error statuses."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
@@ -184,4 +191,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(GraderError, on_library)
     app.add_exception_handler(IntegrityError, on_conflict)
-    app.add_exception_handler(OperationalError, on_busy)
+    for busy in (OperationalError, PoolTimeout):
+        app.add_exception_handler(busy, on_busy)

@@ -29,6 +29,8 @@ class Settings(BaseSettings):
         body_limit: Largest request body in bytes.
         body_seconds: Longest wait for the next piece of a request body.
         request_seconds: Longest wait until an answer begins.
+        queue_limit: Requests that may wait to be worked on before new ones are refused.
+        score_backlog: Responses that may wait to be scored before new ones are refused; streams wait instead.
         stream_lines: Lines of a stream of responses, whose whole body has no limit.
         stream_line_bytes: Bytes of one of these lines.
         max_rows: Rows of an uploaded table.
@@ -60,6 +62,8 @@ class Settings(BaseSettings):
     body_limit: int = Field(default=20 * 1024 * 1024, ge=1024)
     body_seconds: float = Field(default=30, gt=0)
     request_seconds: float = Field(default=120, gt=0)
+    queue_limit: int = Field(default=100, ge=1)
+    score_backlog: int = Field(default=2000, ge=1)
     stream_lines: int = Field(default=100_000, ge=1)
     stream_line_bytes: int = Field(default=256 * 1024, ge=1024)
     max_rows: int = Field(default=20_000, ge=1)

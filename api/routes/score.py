@@ -85,9 +85,11 @@ def item_of(svc: Services, sender: Principal, slug: str | None, version: int | N
         return usable(session, sender, slug, version)[1]
 
 
-def views_of(svc: Services, sender: Principal, item: Item, texts: Sequence[str]) -> list[Score | CandidateScore]:
-    """The marks of ``texts`` as the sender may see them."""
-    scores = PracticeScorer(svc, sender.org_id).grade_many(item, texts)
+def views_of(
+    svc: Services, sender: Principal, item: Item, texts: Sequence[str], *, patient: bool = False
+) -> list[Score | CandidateScore]:
+    """The marks of ``texts`` as the sender may see them; ``patient`` waits however many wait already."""
+    scores = PracticeScorer(svc, sender.org_id, patient).grade_many(item, texts)
     return list(scores) if sender.staff else [candidate_score(score, item) for score in scores]
 
 

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, ValidationError
 from sqlalchemy.exc import OperationalError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from api.auth import Principal
@@ -24,7 +24,9 @@ from grader.errors import GraderError
 router = APIRouter(tags=["score"])
 #: Where bodies are read as they arrive, so that no limit on the whole body applies.
 PATH = "/score/stream"
-_AT_ONCE = 32
+#: Streams that score at once, in threads of their own; further ones wait without a thread.
+AT_ONCE = 4
+_PART = 32
 _ABOUT: Any = {
     "responses": {200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "Marks."}},
     "openapi_extra": {
@@ -55,7 +57,8 @@ async def score_stream(request: Request, sender: Anyone, svc: Svc) -> Response:
 
     In: `id`, `item`, `response`. Out: `line` (from 1) and `id` with `score`, or with `problem` when the line is not
     acceptable; the lines after it are still scored. A stream that ends early ends with a `problem` without an `id`.
-    Read while you send: after a few megabytes nothing more is taken until marks are read.
+    Read while you send: after a few megabytes nothing more is taken until marks are read. Streams are never refused
+    because others score; they get slower.
     """
     lines = _scored(request, sender, svc)
     first = await anext(lines, None)
@@ -73,8 +76,9 @@ async def _scored(request: Request, sender: Principal, svc: Services) -> AsyncGe
         async for lines in arriving:
             number = lines[-1].number
             allowed = [line for line in lines if line.number <= settings.stream_lines]
-            for start in range(0, len(allowed), _AT_ONCE):
-                yield await run_in_threadpool(_answers, svc, sender, allowed[start : start + _AT_ONCE])
+            for start in range(0, len(allowed), _PART):
+                part = allowed[start : start + _PART]
+                yield await to_thread.run_sync(_answers, svc, sender, part, limiter=svc.stream_threads)
             if len(allowed) < len(lines):
                 raise Problem("too-large", f"line {number}: allowed: at most {settings.stream_lines:,} lines")
     except Problem as problem:
@@ -113,7 +117,7 @@ def _of_item(
 ) -> dict[int, dict[str, Any]]:
     try:
         item = item_of(svc, sender, slug, None, None)
-        views = views_of(svc, sender, item, [line.response for _, line in group])
+        views = views_of(svc, sender, item, [line.response for _, line in group], patient=True)
     except (Problem, GraderError, OperationalError) as error:
         document = _problem(error).document()
         return {at: {"id": line.id, "problem": document} for at, line in group}

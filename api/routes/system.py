@@ -30,8 +30,8 @@ class Version(View):
 
 
 @router.get("/health", response_model=Health)
-def health() -> Health:
-    """Whether the process is alive."""
+async def health() -> Health:
+    """Whether the process is alive; needs no thread, so it answers under any load."""
     return Health()
 
 

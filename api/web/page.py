@@ -19,7 +19,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from api.auth import Principal
-from api.deps import Services, Svc, Work
+from api.deps import Services, Svc, Work, check_rate
 from api.problems import Problem, from_library
 from api.web import access
 from api.web.i18n import catalogue, choose
@@ -209,9 +209,7 @@ def _check_rate(ctx: Ctx) -> None:
     client = ctx.request.client.host if ctx.request.client else "page"
     ctx.request.state.actor = ctx.who.actor if ctx.who else None
     actor = ctx.who.actor if ctx.who and not ctx.guest else client
-    if not ctx.svc.limiter.hit(ctx.svc.rate, "page", actor):
-        limit = ctx.svc.settings.rate_limit
-        raise Problem("rate-limited", f"more than {limit} requests", headers={"Retry-After": "10"})
+    check_rate(ctx.svc, "page", actor)
 
 
 Any_ = Annotated[Ctx, Depends(context)]
@@ -275,7 +273,7 @@ class PageRoute(APIRoute):
                 path = "/sign-in?next=" + quote(request.url.path if request.method in _SAFE else "/", safe="")
                 return _fallback(request).go(path)
             except (Problem, GraderError, RequestValidationError, HTTPException) as error:
-                return _error_page(request, _problem_of(error))
+                return error_page(request, _problem_of(error))
 
         return handler
 
@@ -285,7 +283,8 @@ def _fallback(request: Request) -> Ctx:
     return found or Ctx(request, request.app.state.services, choose(None, request.headers.get("accept-language")))
 
 
-def _error_page(request: Request, problem: Problem) -> Response:
+def error_page(request: Request, problem: Problem) -> Response:
+    """The problem as a page, or as a part of one for scripts."""
     ctx = _fallback(request)
     answer = ctx.page("_problem.html" if ctx.partial else "problem.html", problem.status, problem=problem)
     for name, value in problem.headers.items():

@@ -74,7 +74,7 @@ def warm_up(svc: Services, org_id: str, item: Item) -> None:
     _warm.add(key)
 
     def run() -> None:
-        with suppress(GraderError):  # told when an answer is sent
+        with suppress(GraderError, Problem):  # told when an answer is sent
             PracticeScorer(svc, org_id).grade(item, "warm up")
 
     threading.Thread(target=run, daemon=True).start()
