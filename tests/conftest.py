@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from grader import Bank, Grader, Item, load_bank
 from grader.encoder import HashEncoder
+
+os.environ["GRADER_CACHE"] = "off"  # tests never read or write the user's own cache
 
 settings.register_profile(
     "project",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from grader.cli import answers, bank, batch, calibrate, calibrations, drafting, packs, quick, service, viva
+from grader.cli import cache as cache_commands
 from grader.cli.common import GraderGroup, Options
 
 app = typer.Typer(
@@ -41,11 +42,22 @@ def _options(
             "'hash' (a fake for tests).",
         ),
     ] = "default",
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|off",
+            envvar="GRADER_CACHE",
+            help="Folder of encodings computed before, or 'off'; the user's cache folder if not given.",
+        ),
+    ] = None,
+    cache_mb: Annotated[
+        int, typer.Option("--cache-mb", envvar="GRADER_CACHE_MB", min=1, help="Megabytes that the cache may take.")
+    ] = 2048,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    ctx.obj = Options(encoder=encoder)
+    ctx.obj = Options(encoder=encoder, cache=cache, cache_mb=cache_mb)
 
 
 answers.register(app)
@@ -55,6 +67,7 @@ app.add_typer(packs.app, name="pack")
 viva.register(app)
 quick.register(app)
 batch.register(app)
+app.add_typer(cache_commands.app, name="cache")
 calibrate.register(app)
 app.add_typer(calibrations.app, name="calibrations")
 service.register(app)

@@ -42,9 +42,17 @@ FileOption = Annotated[Path | None, typer.Option("--file", metavar="PATH", help=
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that stand before the command."""
+    """Options that stand before the command.
+
+    Attributes:
+        encoder: See `grader.loading.load_grader`.
+        cache: Folder of the cache of encodings, ``off``, or ``None`` for the user's cache folder.
+        cache_mb: Megabytes that it may take.
+    """
 
     encoder: str = "default"
+    cache: str | None = None
+    cache_mb: int = 2048
 
 
 def fail(message: str) -> typer.Exit:
@@ -177,15 +185,12 @@ def busy(what: str) -> Iterator[None]:
 
 
 def make_grader(ctx: typer.Context) -> Grader:
-    """The grader with the chosen encoder, loaded."""
-    from grader import Grader
-    from grader.encoder import HashEncoder, SentenceTransformerEncoder
+    """The grader with the chosen encoder and cache."""
+    from grader.loading import cache_folder, load_grader
 
-    name = ctx.obj.encoder if isinstance(ctx.obj, Options) else "default"
-    if name == "hash":
-        return Grader(HashEncoder())
+    chosen = ctx.obj if isinstance(ctx.obj, Options) else Options()
     with busy("Loading the language model …"):
-        return Grader() if name in ("", "default") else Grader(SentenceTransformerEncoder(name))
+        return load_grader(chosen.encoder, cache=cache_folder(chosen.cache), limit=chosen.cache_mb * 2**20)
 
 
 def read_answer(text: str | None, file: Path | None, prompt: str = "") -> str:

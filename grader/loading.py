@@ -1,0 +1,68 @@
+"""The grader that a command, a worker or the service uses, from a few words of settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from grader.encoder import PACKAGED_SIGNATURE, HashEncoder, PackagedEncoder, SentenceTransformerEncoder
+from grader.errors import ModelError
+from grader.evidence.crossencoder import CONFIG, FOLDER, CrossEncoder
+from grader.grading import Grader
+from grader.store import DEFAULT_LIMIT, BlobStore
+
+OFF = "off"
+
+
+def cache_folder(named: str | None = None) -> Path | None:
+    """Where encodings are kept: the folder ``named``, nowhere for ``off``, the user's cache folder if not given.
+
+    >>> cache_folder("off") is None
+    True
+    """
+    if named == OFF:
+        return None
+    if named:
+        return Path(named).expanduser()
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "viva-grader"
+
+
+def load_grader(encoder: str = "default", *, cache: Path | None = None, limit: int = DEFAULT_LIMIT) -> Grader:
+    """A grader; with a cache its models are only loaded for texts that are new.
+
+    Args:
+        encoder: ``default`` for the shipped weights, ``hash`` for the fake used by tests, else a folder or hub name of
+            a sentence-transformers model.
+        cache: Folder of encodings computed before; ``None`` keeps none. The fake is faster than any cache.
+        limit: Bytes that the cache may take on disk, about.
+
+    Raises:
+        ModelError: The weights are missing, altered or cannot be loaded.
+    """
+    if encoder == "hash":
+        return Grader(HashEncoder())
+    own = None if encoder in ("", "default") else SentenceTransformerEncoder(encoder)
+    if cache is None:
+        return Grader(own)
+    from grader.caching import CachedEncoder, CachedJudge
+
+    store = BlobStore(cache, limit=limit)
+    if own is not None:
+        return Grader(CachedEncoder(lambda: own, own.signature, store))
+    judge = CachedJudge(CrossEncoder, contradiction_signature(), store)
+    return Grader(CachedEncoder(PackagedEncoder, PACKAGED_SIGNATURE, store), judge=judge)
+
+
+def contradiction_signature(folder: Path = FOLDER) -> str:
+    """The signature that `CrossEncoder` has once its weights are loaded and found to be those of its configuration.
+
+    Raises:
+        ModelError: The configuration is missing or unreadable.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        return f"contradiction-{config['version']}@{config['sha256'][:8]}"
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"cannot read {folder / CONFIG}: {error}") from error
