@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import select
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
 
 from api import items
 from api.auth import Secrets, create_key
@@ -16,17 +17,23 @@ from grader.rubric import Item
 def create_organisation(db: Database, hashes: Secrets, name: str, bank: Iterable[Item]) -> tuple[str, str]:
     """Id of a new organisation and the key of its administrator, which is shown this once."""
     with db.write() as session:
-        organisation = Organisation(name=name)
-        session.add(organisation)
-        session.flush()
-        items.seed(session, organisation.id, bank)
-        _, key = create_key(session, hashes, org_id=organisation.id, role="admin", label="first key")
-        return organisation.id, key
+        return _create(session, hashes, name, bank)
 
 
 def first_key(db: Database, hashes: Secrets, bank: Iterable[Item]) -> str | None:
     """The administrator's key of a new installation, ``None`` when there is an organisation already."""
-    with db.read() as session:
+    with db.write() as session:
+        if not db.is_sqlite:  # replicas that start together must not make one each; SQLite has one writer anyway
+            session.execute(text("LOCK TABLE organisations IN SHARE ROW EXCLUSIVE MODE"))
         if session.scalar(select(Organisation.id).limit(1)):
             return None
-    return create_organisation(db, hashes, "School", bank)[1]
+        return _create(session, hashes, "School", bank)[1]
+
+
+def _create(session: Session, hashes: Secrets, name: str, bank: Iterable[Item]) -> tuple[str, str]:
+    organisation = Organisation(name=name)
+    session.add(organisation)
+    session.flush()
+    items.seed(session, organisation.id, bank)
+    _, key = create_key(session, hashes, org_id=organisation.id, role="admin", label="first key")
+    return organisation.id, key

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from api.db import Database, current_revision, head_revision
+from sqlalchemy import func, select
+
+from api.auth import Secrets
+from api.db import Database, current_revision, head_revision, upgrade
+from api.db.models import Organisation
+from api.setup import first_key
 
 
 def test_from_answers_to_results(postgres_service):
@@ -66,3 +71,23 @@ def test_revision(postgres_service):
     db = Database(service.settings.database_url)
     assert current_revision(db) == head_revision()
     db.close()
+
+
+def test_replicas_that_start_together_make_one_organisation(postgres_database):
+    url = postgres_database()
+    upgrade(url)
+    db, barrier, keys = Database(url), threading.Barrier(4), []
+
+    def start():
+        barrier.wait()
+        keys.append(first_key(db, Secrets(b"p" * 32), []))
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with db.read() as session:
+        assert session.scalar(select(func.count()).select_from(Organisation)) == 1
+    db.close()
+    assert len([key for key in keys if key]) == 1
