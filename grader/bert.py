@@ -7,6 +7,7 @@ result does not depend on what else is in the batch (dynamic 8-bit arithmetic wo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ class Bert:
         Raises:
             ModelError: A weight is missing.
         """
+        # ONNX Runtime reports its use to its maker unless told not to before it is loaded; nothing may leave the machine.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
         from threadpoolctl import threadpool_limits
 

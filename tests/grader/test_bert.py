@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +77,11 @@ def test_a_missing_weight_is_named() -> None:
 def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"cannot read .*tokenizer\.json"):
         load_tokenizer(tmp_path, 16)
+
+
+def test_the_runtime_reports_nothing_to_its_maker(tmp_path):
+    """It would keep a number of the device and what it is to send below the home folder."""
+    code = "from grader.encoder import PackagedEncoder; PackagedEncoder().encode(['a text'])"
+    home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run([sys.executable, "-c", code], env=home, check=True)
+    assert list(tmp_path.rglob("*")) == []
