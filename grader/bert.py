@@ -42,7 +42,7 @@ class Bert:
         Raises:
             ModelError: A weight is missing.
         """
-        # ONNX Runtime reports its use to its maker unless told not to before it is loaded; nothing may leave the machine.
+        # Unless told not to before it is loaded, it reports its use to its maker; nothing may leave the machine.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
         from threadpoolctl import threadpool_limits
