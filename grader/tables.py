@@ -82,21 +82,22 @@ class Plan:
             yield _typed(pd.concat([kept.drop(columns=["max_score"], errors="ignore"), added], axis=1)[self.columns])
 
 
-def plan(frame: pd.DataFrame, bank: Mapping[str, Item] | None = None) -> Plan:
+def plan(frame: pd.DataFrame, bank: Mapping[str, Item] | None = None, *, components: Sequence[str] = ()) -> Plan:
     """Checks ``frame`` and finds the item and response of every row; nothing is graded yet.
 
     Args:
         frame: The table.
         bank: Items by id for a long or wide table; ``None`` reads the table as ad-hoc.
+        components: Components that the result has besides, where ``frame`` is a piece of a longer table.
 
     Raises:
         InputError: A column is missing, doubled or one that the result adds; an item is unknown; a candidate has two
             rows for one item; a prompt, reference or top score is not acceptable.
     """
     shape = ad_hoc_shape(frame) if bank is None else bank_shape(frame, bank)
-    components = tuple(dict.fromkeys(name for item in shape.items for name in item.components))
-    _refuse_result_columns(shape, components)
-    return Plan(shape.kept, shape.jobs, components)
+    found = tuple(dict.fromkeys([*components, *(name for item in shape.items for name in item.components)]))
+    _refuse_result_columns(shape, found)
+    return Plan(shape.kept, shape.jobs, found)
 
 
 def grade_frame(

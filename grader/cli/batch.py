@@ -15,6 +15,7 @@ from grader.cli.common import (
     EXIT_INTERRUPTED,
     BankOption,
     LanguageOption,
+    busy,
     check_language,
     console,
     make_grader,
@@ -25,10 +26,10 @@ from grader.errors import InputError
 
 if TYPE_CHECKING:
     from grader.calibration import Calibration
-    from grader.cli.sinks import Sink
     from grader.cli.tally import Tally
     from grader.grading import Grader
-    from grader.tables import Plan
+    from grader.sinks import Sink
+    from grader.table_stream import CheckedTable
 
 _BLOCK = 64
 
@@ -61,47 +62,48 @@ def batch(
 
     Other columns are kept. Ctrl-C leaves a result with whole rows. A result that is there already is replaced.
     """
-    from grader.cli.sinks import check_output, open_sink, read_frame
     from grader.cli.tally import Tally
-    from grader.tables import plan
+    from grader.sinks import check_cells, check_output, open_sink
+    from grader.sources import open_pieces
+    from grader.table_stream import check_table
 
     check_language(language)
     check_output(file, out)
     calibrations = open_calibrations(calibration)
     if ad_hoc and calibrations:
         raise InputError("--calibration goes with the items of a bank, not with --ad-hoc")
-    frame, table = read_frame(file, sheet)
-    for warning in table.warnings:
+    pieces = open_pieces(file, sheet)
+    for warning in pieces.warnings:
         note(f"{file.name}: {warning}")
-    planned = plan(frame, None if ad_hoc else open_bank(bank))
+    with busy("Checking the table …"):
+        table = check_table(pieces, None if ad_hoc else open_bank(bank), lambda kept: check_cells(out, kept))
     grader = make_grader(ctx)
-    _check(planned, grader, calibrations)
-    with open_sink(out, planned.kept, delimiter=table.delimiter, decimal=table.decimal) as sink:
+    _check(table, grader, calibrations)
+    with open_sink(out, delimiter=pieces.delimiter, decimal=pieces.decimal, types=table.types) as sink:
         tally = Tally()
-        interrupted = not _run(planned, grader, sink, tally, language, calibrations)
+        interrupted = not _run(table, grader, sink, tally, language, calibrations)
     screen = console()
     screen.print(tally.table())
     if codes := tally.codes():
         screen.print(f"Condition codes: {codes}")
-    screen.print(f"{sink.rows} of {len(planned.jobs)} responses graded into {out}", soft_wrap=True)
+    screen.print(f"{sink.rows} of {table.rows} responses graded into {out}", soft_wrap=True)
     if interrupted:
         note(f"stopped; {out} holds {sink.rows} whole rows" if sink.rows else "stopped before the first rows")
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-def _check(planned: Plan, grader: Grader, calibrations: Mapping[str, Calibration]) -> None:
+def _check(table: CheckedTable, grader: Grader, calibrations: Mapping[str, Calibration]) -> None:
     """Refuses calibrations of another rubric or scorer before anything is graded; notes those that are not used."""
-    items = {job.item.id: job.item for job in planned.jobs}
     for name, one in calibrations.items():
-        if name in items:
-            scorer = grader.scorer(items[name])
-            one.check(items[name], encoder=scorer.encoder.signature, prior=scorer.prior.version)
+        if name in table.items:
+            scorer = grader.scorer(table.items[name])
+            one.check(table.items[name], encoder=scorer.encoder.signature, prior=scorer.prior.version)
         else:
             note(f"calibration {one.name} is for item '{name}', which the table does not have")
 
 
 def _run(
-    planned: Plan,
+    table: CheckedTable,
     grader: Grader,
     sink: Sink,
     tally: Tally,
@@ -110,8 +112,8 @@ def _run(
 ) -> bool:
     """Grades block by block; whether it came to the end."""
     with _progress(console(err=True)) as progress:
-        task = progress.add_task("Grading", total=len(planned.jobs))
-        blocks = planned.blocks(
+        task = progress.add_task("Grading", total=table.rows)
+        blocks = table.blocks(
             grader, size=_BLOCK, language=language, progress=lambda rows: progress.advance(task, rows),
             calibrations=calibrations,
         )  # fmt: skip

@@ -44,7 +44,7 @@ class Labelled:
 
 def read_rows(file: Path) -> pd.DataFrame:
     """The cells of a table file; what had to be guessed is noted on standard error."""
-    from grader.cli.sinks import read_frame
+    from grader.sources import read_frame
 
     frame, table = read_frame(file)
     for warning in table.warnings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,43 @@ _MOST = 40
 
 
 @dataclass(slots=True)
-class _Line:
+class _Pairs:
+    """Sums over pairs of a person's and the machine's marks; half points add up exactly."""
+
     count: int = 0
-    marks: list[float] = field(default_factory=list)
-    shares: list[float] = field(default_factory=list)
-    pairs: list[tuple[float, float]] = field(default_factory=list)
+    human: float = 0.0
+    machine: float = 0.0
+    squares: float = 0.0
+    machine_squares: float = 0.0
+    products: float = 0.0
+
+    def add(self, human: float, machine: float) -> None:
+        self.count += 1
+        self.human += human
+        self.machine += machine
+        self.squares += human * human
+        self.machine_squares += machine * machine
+        self.products += human * machine
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's r, ``None`` where one side is constant or there are less than three pairs."""
+        n = self.count
+        spread = n * self.squares - self.human**2, n * self.machine_squares - self.machine**2
+        if n < 3 or min(spread) <= 1e-9 * n * n:
+            return None
+        return float((n * self.products - self.human * self.machine) / (spread[0] * spread[1]) ** 0.5)
+
+
+@dataclass(slots=True)
+class _Line:
+    """Counts and sums, so that a tally of any number of rows takes the same memory."""
+
+    count: int = 0
+    marked: int = 0
+    marks: float = 0.0
+    shares: float = 0.0
+    pairs: _Pairs = field(default_factory=_Pairs)
     codes: Counter[str] = field(default_factory=Counter)
     referred: int = 0
 
@@ -34,23 +66,26 @@ class Tally:
     def add(self, block: pd.DataFrame) -> None:
         """Counts the rows of a block of results."""
         names = {str(label).strip().casefold(): label for label in block.columns}
-        items = block[names["item"]] if "item" in names else pd.Series("all", index=block.index)
-        human = pd.to_numeric(block[names["human_score"]], errors="coerce") if "human_score" in names else None
-        for at, item in enumerate(items):
+        count = len(block)
+        items = block[names["item"]].tolist() if "item" in names else ["all"] * count
+        has_human = "human_score" in names
+        human = pd.to_numeric(block[names["human_score"]], errors="coerce").tolist() if has_human else [np.nan] * count
+        columns = (block[label].tolist() for label in ("score", "max_score", "condition_code", "referred"))
+        for item, person, score, top, code, referred in zip(items, human, *columns, strict=True):
             line = self._lines.setdefault(str(item), _Line())
             line.count += 1
-            score, code = block["score"].iloc[at], block["condition_code"].iloc[at]
             if not np.isnan(score):
-                line.marks.append(float(score))
-                line.shares.append(float(score) / float(block["max_score"].iloc[at]))
-                if human is not None and not np.isnan(human.iloc[at]):
-                    line.pairs.append((float(human.iloc[at]), float(score)))
+                line.marked += 1
+                line.marks += float(score)
+                line.shares += float(score) / float(top)
+                if not np.isnan(person):
+                    line.pairs.add(float(person), float(score))
             line.codes.update([code] if code else [])
-            line.referred += bool(block["referred"].iloc[at])
+            line.referred += bool(referred)
 
     def table(self) -> Table:
         """One line an item and one for all of them."""
-        with_human = any(line.pairs for line in self._lines.values())
+        with_human = any(line.pairs.count for line in self._lines.values())
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("item", "n", "mean", "share", *(("human", "r") if with_human else ()), "codes", "referred"):
             table.add_column(name, justify="left" if name == "item" else "right", no_wrap=True)
@@ -72,29 +107,20 @@ class Tally:
 def _sum(lines: list[_Line]) -> _Line:
     total = _Line()
     for line in lines:
-        total.count += line.count
-        total.marks += line.marks
-        total.shares += line.shares
-        total.pairs += line.pairs
+        for name in ("count", "marked", "marks", "shares", "referred"):
+            setattr(total, name, getattr(total, name) + getattr(line, name))
+        for part in fields(_Pairs):
+            setattr(total.pairs, part.name, getattr(total.pairs, part.name) + getattr(line.pairs, part.name))
         total.codes.update(line.codes)
-        total.referred += line.referred
     return total
 
 
 def _cells(name: str, line: _Line, with_human: bool) -> list[Text]:
-    mean = f"{np.mean(line.marks):.2f}" if line.marks else "-"
-    share = f"{np.mean(line.shares):.0%}" if line.shares else "-"
+    mean = f"{line.marks / line.marked:.2f}" if line.marked else "-"
+    share = f"{line.shares / line.marked:.0%}" if line.marked else "-"
     cells = [safe(name), str(line.count), mean, share]
     if with_human:
-        cells += [f"{np.mean([human for human, _ in line.pairs]):.2f}" if line.pairs else "-", _correlation(line.pairs)]
+        r = line.pairs.correlation
+        cells += [f"{line.pairs.human / line.pairs.count:.2f}" if line.pairs.count else "-"]
+        cells += ["-" if r is None else f"{r:.2f}"]
     return [Text(cell) for cell in (*cells, str(line.codes.total()), str(line.referred))]
-
-
-def _correlation(pairs: list[tuple[float, float]]) -> str:
-    """Pearson's r, ``-`` where one side is constant."""
-    if len(pairs) < 3:
-        return "-"
-    human, machine = np.array(pairs).T
-    if np.ptp(human) == 0 or np.ptp(machine) == 0:
-        return "-"
-    return f"{np.corrcoef(human, machine)[0, 1]:.2f}"

@@ -21,7 +21,8 @@ _FOREIGN = (
     (b"{\\rtf", "an RTF document"),
     (b"SQLite format 3", "a database"),
 )
-_MARKUP = ("<!doctype html", "<html", "<?xml", "<table")
+#: How files that are no tables begin, in lower case.
+MARKUP = ("<!doctype html", "<html", "<?xml", "<table")
 _ALLOWED = "allowed: CSV or TSV text, XLSX, Parquet"
 # Single control characters come from pasted text; a binary file has one in ten.
 _FEW_CONTROLS = 20
@@ -52,6 +53,11 @@ def container(data: bytes, name: str) -> str:
         if data.startswith(magic):
             raise InputError(f"{name}: this is {kind}, not a table; {_ALLOWED}")
     return "text"
+
+
+def utf16(data: bytes) -> bool:
+    """Whether a text starts with the byte order mark of UTF-16."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
 
 
 def _ole_kind(data: bytes) -> str:
@@ -137,7 +143,7 @@ def _check_text(content: str, name: str) -> None:
         line = content[: content.index("\x00")].count("\n") + 1
         raise InputError(f"{name}: NUL character in line {line}: this is no text file; {_ALLOWED}")
     head = content.lstrip()[:20].lower()
-    if head.startswith(_MARKUP):
+    if head.startswith(MARKUP):
         raise InputError(f"{name}: this is a web page or XML named as a table; {_ALLOWED}")
     if head.startswith(("[{", '{"')):
         raise InputError(f"{name}: this is JSON; {_ALLOWED}")

@@ -14,8 +14,10 @@ from grader.formats.notes import NoteLog
 
 DELIMITERS = (",", ";", "\t")
 _SNIFF_RECORDS = 50
-_SNIFF_CHARS = 65_536
-_SEP_LINE = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)
+#: Characters from which the delimiter is told.
+SNIFF_CHARS = 65_536
+#: How Excel may name the delimiter, in a line before the header.
+SEP_LINE = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)
 _END = "\ue000end of table\ue000"
 
 Row = tuple[int, list[str]]
@@ -30,7 +32,7 @@ def read_rows(text: str, name: str, limits: Limits, log: NoteLog) -> tuple[list[
     Raises:
         InputError: A quotation mark never closes, or a limit is passed.
     """
-    declared = _SEP_LINE.match(text)
+    declared = SEP_LINE.match(text)
     if declared:
         text = text[declared.end() :]
     delimiter = declared.group(1) if declared else sniff_delimiter(text, name)
@@ -107,7 +109,7 @@ def sniff_delimiter(text: str, name: str = "") -> str:
     A name ending in .tsv decides between equals; a table of one column gives ``,``.
     """
     order = ("\t", ",", ";") if name.lower().endswith((".tsv", ".tab")) else DELIMITERS
-    scores = [(_fit(text[:_SNIFF_CHARS], delimiter), delimiter) for delimiter in order]
+    scores = [(_fit(text[:SNIFF_CHARS], delimiter), delimiter) for delimiter in order]
     best = max(scores, key=lambda scored: scored[0])
     return best[1] if best[0] > (0.0, 1) else ","
 

@@ -23,7 +23,8 @@ from grader.formats.workbook import TypedRow, Value, value_text
 Kind = Literal["csv", "xlsx", "parquet"]
 
 _EXACT_DIGITS = 1e15
-_GUESS_ROWS = 2_000
+#: Rows from which the decimal mark is guessed.
+GUESS_ROWS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,15 @@ def read_table(source: Path | bytes, *, name: str, limits: Limits = DEFAULT_LIMI
     return _Builder(name, limits, log).build(typed, "xlsx")
 
 
+def table_of(rows: Sequence[TypedRow], kind: Kind, *, name: str, limits: Limits, delimiter: str | None = None) -> Table:
+    """A table of numbered rows, header first; see `grader.formats.streaming`.
+
+    Raises:
+        InputError: There is a header only, or a limit is passed.
+    """
+    return _Builder(name, limits, NoteLog(limits.max_notes)).build(rows, kind, delimiter=delimiter)
+
+
 def _load(source: Path | bytes, name: str, limits: Limits) -> bytes:
     if isinstance(source, Path):
         try:
@@ -138,7 +148,7 @@ class _Builder:
         self._check_size(len(headers), len(body))
         labels = _labels(headers, self.log, header_row)
         cells = [self._fit(number, row, labels) for number, row in body]
-        sample = [cell for row in cells[:_GUESS_ROWS] for cell in row]
+        sample = [cell for row in cells[:GUESS_ROWS] for cell in row]
         return Table(
             name=self.name,
             kind=kind,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
@@ -88,25 +89,36 @@ def read_parquet(data: bytes, name: str, limits: Limits) -> list[TypedRow]:
     Raises:
         InputError: The file is damaged, holds nested or binary columns, or passes a limit.
     """
+    return list(parquet_rows(io.BytesIO(data), name, limits))
+
+
+def parquet_rows(source: Path | io.BytesIO, name: str, limits: Limits) -> Iterator[TypedRow]:
+    """As `read_parquet`, a thousand rows in memory at a time."""
     pa: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     try:
-        file = parquet.ParquetFile(io.BytesIO(data))
-        _check_parquet(file.metadata, name, limits)
-        for field in file.schema_arrow:
-            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
-                raise InputError(f"{name}: column {field.name!r} holds {field.type}; allowed: text, numbers, dates")
-        rows: list[TypedRow] = [(1, list(file.schema_arrow.names))]
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS):
-            columns = [column.to_pylist() for column in batch.columns]
-            start = len(rows) + 1
-            rows += [
-                (start + offset, ["" if cell is None else cell for cell in row])
-                for offset, row in enumerate(zip(*columns, strict=True))
-            ]
+        with parquet.ParquetFile(source) as file:
+            _check_parquet(file.metadata, name, limits)
+            for field in file.schema_arrow:
+                if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+                    raise InputError(f"{name}: column {field.name!r} holds {field.type}; allowed: text, numbers, dates")
+            yield 1, list(file.schema_arrow.names)
+            number = 1
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+                columns = [column.to_pylist() for column in batch.columns]
+                for row in zip(*columns, strict=True):
+                    number += 1
+                    yield number, ["" if cell is None else cell for cell in row]
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         raise InputError(f"{name}: a damaged Parquet file ({error}); allowed: write it again") from None
-    return rows
+
+
+def parquet_texts(source: Path) -> set[str]:
+    """Names of the columns of a readable Parquet file that hold text."""
+    pa: Any = import_module("pyarrow")
+    parquet: Any = import_module("pyarrow.parquet")
+    schema = parquet.read_schema(source)
+    return {field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)}
 
 
 def _check_parquet(metadata: Any, name: str, limits: Limits) -> None:

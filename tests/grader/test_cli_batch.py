@@ -17,9 +17,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from grader import Grader, load_bank
-from grader.cli import app, sinks
+from grader import Grader, load_bank, sinks, sources
+from grader.cli import app
 from grader.encoder import HashEncoder
+from grader.sources import read_frame
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "tests" / "data" / "bank"
@@ -176,7 +177,7 @@ def test_an_interruption_leaves_whole_rows(
         assert out.read_text("utf-8") == "old"
         assert "stopped before the first rows" in result.stderr
     else:
-        assert len(sinks.read_frame(out)[0]) == 128
+        assert len(read_frame(out)[0]) == 128
         assert "128 whole rows" in result.stderr
     assert list(tmp_path.glob("*.part")) == []
 
@@ -185,7 +186,7 @@ def test_half_a_written_block_is_cut_off(tmp_path: Path, monkeypatch: pytest.Mon
     kept, whole = answers(2), sinks.write_csv
 
     def write_twice() -> None:
-        with sinks.open_sink(tmp_path / "out.csv", kept, delimiter=",", decimal=".") as sink:
+        with sinks.open_sink(tmp_path / "out.csv") as sink:
 
             def half(*args: Any, **options: Any) -> bytes:
                 sink._file.write(whole(*args, **options)[:-10])  # type: ignore[attr-defined]
@@ -230,3 +231,80 @@ def test_a_real_signal_leaves_whole_rows(tmp_path: Path) -> None:
     assert 0 < len(found) < 20_000
     assert [row["candidate"] for row in found] == [f"{at:03}" for at in range(len(found))]
     assert all(row["signature"].endswith("/0.5") for row in found)
+
+
+def test_pieces_of_a_table_are_checked_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources.open_pieces, "__kwdefaults__", {"size": 4})
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    frame = answers(20)
+    frame.loc[17, ["candidate", "item"]] = ["002", "dough-rises"]
+    frame.to_csv(source, index=False)
+    result = grader("batch", str(source), "-o", str(out), "--bank", str(BANK))
+    assert result.exit_code == 2
+    assert "rows 4 and 19: candidate '002' answers item 'dough-rises' twice" in result.stderr
+    frame = answers(20).sort_values("item").assign(reason="mine")
+    frame.to_csv(source, index=False)
+    result = grader("batch", str(source), "-o", str(out), "--bank", str(BANK))
+    assert result.exit_code == 2
+    assert "column 'reason' is one that the result adds" in result.stderr
+    frame = answers(20)
+    frame.loc[18, "item"] = "dough-rise"
+    frame.to_csv(source, index=False)
+    result = grader("batch", str(source), "-o", str(out), "--bank", str(BANK))
+    assert "row 20, column item: no item 'dough-rise'" in result.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_pieces_make_the_same_result_as_one(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, whole, parts = (tmp_path / f"{name}.{kind}" for name in ("in", "whole", "parts"))
+    frame = answers(30)
+    frame["mixed"] = [*range(15), *"abcdefghijklmno"] if kind == "csv" else [None] * 20 + [1.5] * 10
+    frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    assert grader("batch", str(source), "-o", str(whole), "--bank", str(BANK)).exit_code == 0
+    monkeypatch.setattr(sources.open_pieces, "__kwdefaults__", {"size": 4})
+    monkeypatch.setattr(sinks, "_ROW_GROUP", 10)
+    assert grader("batch", str(source), "-o", str(parts), "--bank", str(BANK)).exit_code == 0
+    if kind == "csv":
+        assert whole.read_bytes() == parts.read_bytes()
+    else:
+        pd.testing.assert_frame_equal(pd.read_parquet(whole), pd.read_parquet(parts))
+        assert pd.read_parquet(parts)["mixed"].tolist()[20:] == [1.5] * 10
+
+
+def test_columns_of_several_types_become_text_in_parquet(tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    frames = [answers(2).assign(mixed=values, score=1.0, referred=False) for values in ([1, 2], ["a", None])]
+    types = None
+    for frame in frames:
+        types = sinks.column_types(frame.drop(columns=["score", "referred"]), types)
+    with sinks.open_sink(out, types=types) as sink:
+        for frame in frames:
+            sink.write(frame)
+    assert pd.read_parquet(out)["mixed"].tolist()[:3] == ["1", "2", "a"]
+
+
+_MEMORY = """
+import pathlib, sys
+from grader.cli import app
+try:
+    app()
+finally:
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    print(next(line.split()[1] for line in lines if line.startswith("VmHWM")), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's account of a process's memory")
+def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    peaks = []
+    for count in (4_000, 30_000):
+        frame = pd.DataFrame({"candidate": range(count), "item": "dough-rises", "response": "", "rest": "x" * 2_000})
+        frame.to_csv(tmp_path / "in.csv", index=False)
+        command = [sys.executable, "-c", _MEMORY, "batch", "in.csv", "-o", "out.csv", "--bank", str(BANK)]
+        environment = {**os.environ, "GRADER_ENCODER": "hash", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stderr.split()[-1]) // 1024)
+    assert (tmp_path / "in.csv").stat().st_size > 60_000_000
+    assert peaks[1] - peaks[0] < 30, peaks
