@@ -34,6 +34,7 @@ from eval.contradiction_graded import (
     templated,
     unrelated_pairs,
 )
+from eval.contradiction_triples import read_triples, triple_pairs
 from eval.contradiction_training import Plan, load_checkpoint, new_model, train
 from grader.bank import load_bank
 from grader.evidence.crossencoder import FOLDER
@@ -99,7 +100,8 @@ def graded_stage(data: Path, items: Sequence[Item], *, made: int = 7_000, again:
         *rng.sample(graded, min(4000, len(graded))),
         *flip_pairs(right[:2500], 5, most=1),
         *flip_pairs(same[:1500], 6, most=1),
-        *rubric_pairs(trained, packaged_encoder()),
+        *rubric_pairs(trained, encoder := packaged_encoder()),
+        *triple_pairs(read_triples(), {item.id: item for item in trained}, encoder),
         *surplus_pairs([*right[2500:3000], *same[1500:2000]], [*texts[:2000], *keys], 8),
         *clause_pairs([*keys, *texts[:2000]]),
         *identical_pairs([*keys[:500], *texts[:300]]),
