@@ -15,7 +15,7 @@ from eval.few_labels import Plan as Curve
 from eval.few_labels import few_labels
 from eval.frames import Collection, collect, english
 from eval.grading import GraderSystem
-from eval.meaning_bench import CachedJudge, meaning_results
+from eval.meaning_bench import meaning_results
 from eval.progress import Progress, silent
 from eval.protocols import Line, Plan, grouped, leave_out, official
 from eval.results import described, header, marks_signature, plain_abuse, plain_line
@@ -72,7 +72,7 @@ class Bench:
             progress(f"skipped: {name}, {reason}")
         cache = RowCache(options.cache)
         encoder = packaged_encoder(options.cache)
-        systems = Systems(encoder, cache, options.prior, options.seed, packaged_judge())
+        systems = Systems(encoder, cache, options.prior, options.seed, packaged_judge(options.cache))
         return cls(options, collection, systems, load_bank(), progress)
 
     def protocol(self, name: str) -> list[Line]:
@@ -148,10 +148,8 @@ class Bench:
         if judge is None:
             return {}
         self.progress("meaning")
-        asked = CachedJudge(judge, self.options.cache)
         folder, seed = self.collection.folder, self.options.seed
-        found = meaning_results(self.systems.encoder, asked, self.bank, folder, self.viva_file(), seed=seed)
-        asked.flush()
+        found = meaning_results(self.systems.encoder, judge, self.bank, folder, self.viva_file(), seed=seed)
         self.systems.encoder.flush()
         return found | {"signature": marks_signature(self.systems.shipped.grader)}
 

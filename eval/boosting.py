@@ -2,7 +2,8 @@
 
 ``boosting`` and ``committee`` know nothing of a question but its features, so they can be tested on questions they
 have not seen. ``committee + answers`` adds, for a question with labelled answers, what those answers say about the
-mistakes that the committee makes on it: kernel ridge regression on residuals from questions held out. Settings were
+mistakes that the committee makes on it: kernel ridge regression on residuals from questions held out. Where a second
+opinion is given (`eval.second_opinion`) estimates are the mean of both, in equal parts by decision. Settings were
 chosen by folds of the train splits, questions kept apart, never by a test split.
 """
 
@@ -32,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.float32]
 Vectors = npt.NDArray[np.floating]
 Tables = Callable[[pd.DataFrame], FeatureTable]
+#: Estimates of `targets` from elsewhere, of the answers of a frame and the number of targets, shape (n, k).
+Opinion = Callable[[pd.DataFrame, int], Floats]
 
 _BOOSTING: dict[str, Any] = {
     "learning_rate": 0.03, "max_iter": 250, "max_leaf_nodes": 8, "min_samples_leaf": 30, "l2_regularization": 5.0,
@@ -202,9 +205,14 @@ def kernel(left: Vectors, right: Vectors, width: float = 0.35) -> Floats:
 
 
 def fit_with_answers(
-    tables: Tables, names: Sequence[str] = tuple(MEMBERS), *, penalty: float = _PENALTY, seed: int = 0
+    tables: Tables,
+    names: Sequence[str] = tuple(MEMBERS),
+    *,
+    penalty: float = _PENALTY,
+    seed: int = 0,
+    second: Opinion | None = None,
 ) -> Callable[[Frames], Scorer]:
-    """Fits a committee, then one `Residual` a question to what it misses on questions held out."""
+    """Fits a committee, then one `Residual` a question to what it misses on questions held out; see `Opinion`."""
 
     def fit(frames: Frames) -> Scorer:
         known = pooled(frames)
@@ -216,7 +224,12 @@ def fit_with_answers(
         per_question = {
             str(q): Residual.fit(table.vectors[owners == q], residuals[owners == q], penalty) for q in np.unique(owners)
         }
-        return lambda frame: as_prediction(_corrected(frame, tables(frame), model, per_question), shares)
+
+        def score(frame: pd.DataFrame) -> Prediction:
+            values = _corrected(frame, tables(frame), model, per_question)
+            return as_prediction(values if second is None else (values + second(frame, values.shape[1])) / 2, shares)
+
+        return score
 
     return fit
 

@@ -200,8 +200,13 @@ def packaged_encoder(folder: Path | None = DEFAULT) -> CachedEncoder:
     return CachedEncoder(SentenceTransformerEncoder, f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}", folder)
 
 
-def packaged_judge() -> Judge:
-    """The shipped contradiction model."""
+def packaged_judge(folder: Path | None = DEFAULT) -> Judge:
+    """The shipped contradiction model; its answers are kept in ``folder``."""
+    from grader.caching import CachedJudge
     from grader.evidence.crossencoder import CrossEncoder
+    from grader.loading import contradiction_signature
+    from grader.store import BlobStore
 
-    return CrossEncoder()
+    if folder is None:
+        return CrossEncoder()
+    return CachedJudge(CrossEncoder, contradiction_signature(), BlobStore(folder / "judged"))

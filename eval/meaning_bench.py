@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eval.cache import digest
 from eval.contradiction_graded import HELD_OUT_ITEMS, graded_frame
 from eval.flips import flips
 from eval.grading import warm
@@ -50,38 +49,6 @@ class Verdict:
     accepted: bool
     false: bool
     referred: bool
-
-
-class CachedJudge:
-    """A judge whose answers are kept on disk by pair and signature."""
-
-    def __init__(self, judge: Judge, folder: Path | None) -> None:
-        """Wraps ``judge``; without a ``folder`` answers are kept in memory only."""
-        self.signature = judge.signature
-        self._judge = judge
-        self._path = folder / "judged" / f"{digest([judge.signature], 16)}.npz" if folder else None
-        self._known: dict[str, Floats] = {}
-        if self._path and self._path.is_file():
-            with np.load(self._path, allow_pickle=False) as stored:
-                self._known = dict(zip((key.decode() for key in stored["keys"]), stored["rows"], strict=True))
-
-    def predict(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """As the wrapped judge does, from what is known where it can."""
-        keys = [digest(pair) for pair in pairs]
-        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
-        self._known.update(zip(new, self._judge.predict(list(new.values())), strict=True))
-        return np.stack([self._known[key] for key in keys]) if keys else self._judge.predict(pairs)
-
-    def flush(self) -> None:
-        """Writes everything known to disk."""
-        if self._path is None:
-            return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._path.with_suffix(".part.npz")
-        np.savez_compressed(
-            partial, keys=np.array(list(self._known), dtype="S24"), rows=np.stack([*self._known.values()])
-        )
-        partial.replace(self._path)
 
 
 def meaning_results(

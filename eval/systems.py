@@ -16,6 +16,7 @@ from eval.cache import CachedEncoder, RowCache, digest
 from eval.feature_table import feature_table
 from eval.frames import Frames
 from eval.grading import GraderSystem
+from eval.second_opinion import second_opinion
 from grader import Grader
 from grader.errors import InputError
 from grader.evidence.judge import Judge
@@ -62,12 +63,18 @@ class Systems:
         return baselines(Cosine(self.encoder, self.cache))
 
     def official(self) -> dict[str, Fit]:
-        """The shipped grader, and the models fitted to a train split."""
+        """The shipped grader, and the models fitted to a train split, which the contradiction model has read, too."""
+        second = {} if self.judge is None else {
+            "all + contradiction model": fit_with_answers(
+                self.tables, seed=self.seed, second=second_opinion(self.judge)
+            ),
+        }  # fmt: skip
         return {
             UNCALIBRATED: lambda frames: self.shipped,
             BOOSTING: fit_committee(self.tables, [BOOSTING], seed=self.seed),
             "committee": fit_committee(self.tables, seed=self.seed),
             "committee + answers": fit_with_answers(self.tables, seed=self.seed),
+            **second,
         }
 
     def unseen(self) -> dict[str, Fit]:

@@ -34,8 +34,8 @@ from eval.contradiction_graded import (
     templated,
     unrelated_pairs,
 )
-from eval.contradiction_triples import read_triples, triple_pairs
 from eval.contradiction_training import Plan, load_checkpoint, new_model, train
+from eval.contradiction_triples import read_triples, triple_pairs
 from grader.bank import load_bank
 from grader.evidence.crossencoder import FOLDER
 from grader.rubric import Item
@@ -145,6 +145,7 @@ def _run(stage: str, options: argparse.Namespace) -> bool:
         print(export(model, options.out, version=VERSION, training={"stages": "general, graded, polish"}))
         return True
     pairs, plan = _stage(stage, options)
+    torch.set_num_threads(options.threads)  # encoding the rubrics has set its own
     return train(model, pairs, plan, options.checkpoints)
 
 
@@ -173,7 +174,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=0, help="steps of a stage at most; 0 for all pairs")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
     stages = ("general", "graded", "polish", "export") if options.stage == "all" else (options.stage,)
     for stage in stages:
         if not _run(stage, options):

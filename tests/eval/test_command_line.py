@@ -30,7 +30,7 @@ def data(tmp_path: Path, raw_frames: dict[str, pd.DataFrame], monkeypatch: pytes
     """A data folder with two sets, and the fake encoder in place of the packaged one."""
     monkeypatch.setattr("eval.datasets.store.NAMES", ("beetle", "hbrs_nn", "mohler"))
     monkeypatch.setattr(bench, "packaged_encoder", lambda folder: CachedEncoder(HashEncoder, "hash@1", folder))
-    monkeypatch.setattr(bench, "packaged_judge", lambda: None)
+    monkeypatch.setattr(bench, "packaged_judge", lambda folder: None)
     monkeypatch.setattr(bench, "load_bank", lambda: Bank([]))
     monkeypatch.setattr(boosting, "_BOOSTING", {"max_iter": 5, "min_samples_leaf": 3})
     monkeypatch.setattr(boosting, "_TREES", {"n_estimators": 5})
@@ -140,7 +140,7 @@ def test_viva_figures_and_abuse_of_the_bank(data: Path, monkeypatch: pytest.Monk
     answers = read_viva(VIVA)
     names = sorted({item_id(question) for question in answers["question_id"]})
     items = [Item.from_reference("Why?", "Gradients add up, so clear them first.", item_id=name) for name in names]
-    monkeypatch.setattr(bench, "packaged_judge", lambda: None)
+    monkeypatch.setattr(bench, "packaged_judge", lambda folder: None)
     monkeypatch.setattr(bench, "load_bank", lambda: Bank(items))
     found = Bench.prepare(Options(data=data, cache=None, n_boot=5))
     part = found.viva()["all rows"]

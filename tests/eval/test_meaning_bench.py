@@ -11,7 +11,7 @@ import pytest
 
 from eval.cache import CachedEncoder
 from eval.contradiction_graded import HELD_OUT_ITEMS
-from eval.meaning_bench import LEVELS, CachedJudge, meaning_results, verdicts
+from eval.meaning_bench import LEVELS, meaning_results, verdicts
 from eval.meaning_page import tables, wanted
 from eval.results_page import _meaning
 from grader import Bank, Grader, Item
@@ -98,13 +98,3 @@ def test_the_page_shows_the_tables_and_what_marks_they_are_of(results: dict[str,
     shown = "\n".join(_meaning({"meaning": results | {"signature": "enc:x|judge:y"}}))
     assert "Marks: `enc:x|judge:y`." in shown
     assert "### Edited right statements" in shown
-
-
-def test_judgements_are_kept_on_disk(tmp_path: Path) -> None:
-    inner, pairs = ParityJudge(), [("It is so.", "It is so."), ("It is not so.", "It is so.")]
-    judge = CachedJudge(inner, tmp_path)
-    first = judge.predict(pairs)
-    judge.flush()
-    again = CachedJudge(inner, tmp_path)
-    assert (again.predict(pairs) == first).all()
-    assert inner.calls == 1
