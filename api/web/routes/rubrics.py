@@ -10,13 +10,16 @@ from sqlalchemy import select
 
 from api import items
 from api.db.models import Exam, ExamItem
+from api.problems import Problem
 from api.routes import edits as edit_routes
 from api.routes import items as item_routes
 from api.schemas import Id, SlugPath
-from api.web.fields import changed, dumped, groups_of
+from api.web.fields import Part, changed, merged, parts_of
 from api.web.markup import pieces, spans_of
 from api.web.page import Ctx, PageRoute, Teacher, body_of
+from api.web.parts import added, removed
 from api.web.routes.practice import all_items, tags_of
+from api.web.yamltext import dumped
 from grader.bank import parse_item
 from grader.errors import RubricError
 from grader.rubric import Item
@@ -86,7 +89,8 @@ def new(ctx: Teacher) -> Response:
 def _editor(ctx: Ctx, view: dict[str, Any] | None, text: str, status: int = 200, message: str = "") -> Response:
     versions = ctx.call(item_routes.list_versions, view["id"], ctx.me, ctx.svc)["data"] if view else []
     found = exams_with(ctx, view["id"]) if view else []
-    return ctx.page("rubric.html", status, view=view, yaml=text, versions=versions, message=message, exams=found)
+    data = {"view": view, "yaml": text, "parts": _parts(text), "lint": _lint(ctx, text)}
+    return ctx.page("rubric.html", status, versions=versions, message=message, exams=found, **data)
 
 
 def exams_with(ctx: Ctx, slug: str) -> list[tuple[str, str]]:
@@ -109,20 +113,47 @@ def lint(ctx: Teacher) -> Response:
     return ctx.page("_lint.html", lint=_lint(ctx, ctx.text("yaml", _LIMIT)))
 
 
+def _parts(text: str) -> list[Part]:
+    try:
+        return parts_of(text)
+    except RubricError:
+        return []
+
+
+def _typed(ctx: Ctx) -> str:
+    """The YAML of the editor, with what was changed in the form where no script writes that into the YAML."""
+    text, was = ctx.text("yaml", _LIMIT), ctx.text("was", _LIMIT)
+    if not was:
+        return text
+    sent = {name: ctx.text(name) for name in ctx.form if "/" in name or name in ("prompt", "reference_answer")}
+    return merged(text, was, sent)
+
+
+def _acted(ctx: Ctx, text: str) -> tuple[str, str]:
+    """The YAML after the button that adds or removes a part, and the path of a new part."""
+    action, _, path = ctx.text("part", 300).partition(" ")
+    if action == "add":
+        return added(text, path, ctx.text("component", 100))
+    return (removed(text, path) if action == "remove" else text), ""
+
+
 @router.post("/fields")
 def fields(ctx: Teacher) -> Response:
     """The rubric of the editor as a form."""
-    try:
-        groups = groups_of(ctx.text("yaml", _LIMIT))
-    except RubricError:
-        groups = []
-    return ctx.page("_fields.html", groups=groups)
+    return ctx.page("_fields.html", parts=_parts(ctx.text("yaml", _LIMIT)))
+
+
+@router.post("/fields/part")
+def change_part(ctx: Teacher) -> Response:
+    """The rubric of the editor with a part added or removed, as YAML; a header names a new part."""
+    text, place = _acted(ctx, ctx.text("yaml", _LIMIT))
+    return ctx.finish(Response(text, media_type="text/plain; charset=utf-8", headers={"X-Part": place}))
 
 
 @router.post("/fields/apply")
 def change_field(ctx: Teacher) -> Response:
     """The rubric of the editor with one field of the form changed, as YAML."""
-    text = changed(ctx.text("yaml", _LIMIT), ctx.text("path", 300), ctx.text("value"))
+    text = changed(ctx.text("yaml", _LIMIT), {ctx.text("path", 300): ctx.text("value")})
     return ctx.finish(Response(text, media_type="text/plain; charset=utf-8"))
 
 
@@ -140,6 +171,27 @@ def try_it(ctx: Teacher) -> Response:
     return ctx.page("_tried.html", tried=tried)
 
 
+@router.post("/new/form")
+def new_form(ctx: Teacher) -> Response:
+    """A new rubric in the editor, with what was changed in the form or added to it."""
+    return _redrawn(ctx, None)
+
+
+@router.post("/{slug}/form")
+def form(ctx: Teacher, slug: SlugPath) -> Response:
+    """The rubric in the editor, with what was changed in the form or added to it; nothing is stored."""
+    view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
+    return _redrawn(ctx, view)
+
+
+def _redrawn(ctx: Ctx, view: dict[str, Any] | None) -> Response:
+    try:
+        return _editor(ctx, view, _acted(ctx, _typed(ctx))[0])
+    except (Problem, RubricError) as error:
+        message = error.detail if isinstance(error, Problem) else ctx.t("The YAML cannot be read; correct it first.")
+        return _editor(ctx, view, ctx.text("yaml", _LIMIT), 422, message)
+
+
 @router.get("/{slug}")
 def edit(ctx: Teacher, slug: SlugPath) -> Response:
     """The newest version in the editor."""
@@ -150,7 +202,7 @@ def edit(ctx: Teacher, slug: SlugPath) -> Response:
 @router.post("/new")
 def create(ctx: Teacher) -> Response:
     """Store a new item."""
-    text = ctx.text("yaml", _LIMIT)
+    text = _typed(ctx)
     if not _lint(ctx, text)["ok"]:
         return _editor(ctx, None, text, 422, ctx.t("Not stored: correct what is listed as wrong."))
     content = parse_item(text).model_dump(mode="json")
@@ -162,7 +214,7 @@ def create(ctx: Teacher) -> Response:
 @router.post("/{slug}")
 def save(ctx: Teacher, slug: SlugPath) -> Response:
     """Store the next version."""
-    text = ctx.text("yaml", _LIMIT)
+    text = _typed(ctx)
     view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
     if not _lint(ctx, text)["ok"]:
         return _editor(ctx, view, text, 422, ctx.t("Not stored: correct what is listed as wrong."))
@@ -175,7 +227,7 @@ def save(ctx: Teacher, slug: SlugPath) -> Response:
 @router.post("/{slug}/preview")
 def start_preview(ctx: Teacher, slug: SlugPath) -> Response:
     """Try the edited rubric on an exam's answers."""
-    text = ctx.text("yaml", _LIMIT)
+    text = _typed(ctx)
     if not _lint(ctx, text)["ok"]:
         view = ctx.call(item_routes.get_item, slug, ctx.me, ctx.svc)
         return _editor(ctx, view, text, 422, ctx.t("Not tried: correct what is listed as wrong."))

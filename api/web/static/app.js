@@ -107,33 +107,54 @@ function linted(area) {
     } catch { say(body.dataset.failed); }
   };
   area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(run, 500); });
-  run();
 }
 
 function formed(box) {
   const area = document.querySelector(box.dataset.fields);
-  let timer = 0;
+  let timer = 0, last = Promise.resolve();
+  const inTurn = (job) => { last = last.then(job).catch(() => say(body.dataset.failed)); };
   const send = (url, more) => {
     const data = new FormData();
     data.set("csrf", body.dataset.csrf); data.set("yaml", area.value);
     for (const [name, value] of Object.entries(more)) data.set(name, value);
     return fetch(url, { method: "POST", body: data, headers: { "X-Partial": "1" } });
   };
+  const parts = () => [...box.querySelectorAll("details")];
+  const own = () => box.querySelectorAll("[form]").forEach((one) => one.removeAttribute("form"));
   const refresh = async () => {
-    const open = [...box.querySelectorAll("details")].map((one) => one.open);
-    try { box.innerHTML = await (await send("/rubrics/fields", {})).text(); } catch { say(body.dataset.failed); return; }
-    box.querySelectorAll("details").forEach((one, at) => { if (at in open) one.open = open[at]; });
+    const open = new Set(parts().filter((one) => one.open).map((one) => one.dataset.key)), known = new Set(parts().map((one) => one.dataset.key));
+    box.innerHTML = await (await send("/rubrics/fields", {})).text();
+    parts().forEach((one) => { if (known.has(one.dataset.key)) one.open = open.has(one.dataset.key); });
+    own();
   };
-  area.addEventListener("input", () => { if (document.activeElement === area) { clearTimeout(timer); timer = setTimeout(refresh, 600); } });
-  box.addEventListener("change", async (event) => {
-    const place = box.querySelector("[data-problem]");
-    try {
-      const answer = await send("/rubrics/fields/apply", { path: event.target.name, value: event.target.value }), text = await answer.text();
-      place.innerHTML = answer.ok ? "" : text;
-      if (answer.ok) { area.value = text; area.dispatchEvent(new Event("input")); }
-    } catch { say(body.dataset.failed); }
+  const show = (part) => {
+    const fold = part && part.closest("details"), target = part ? part.querySelector("input, textarea") : box.querySelector("summary");
+    if (fold) fold.open = true;
+    if (target) target.focus();
+  };
+  const write = async (url, more) => {
+    const answer = await send(url, more), text = await answer.text(), place = box.querySelector("[data-problem]");
+    place.innerHTML = answer.ok ? "" : text;
+    if (!answer.ok) { place.scrollIntoView({ block: "nearest" }); return null; }
+    area.value = text; area.dispatchEvent(new Event("input"));
+    return answer;
+  };
+  const change = async (button) => {
+    const fold = button.closest("details"), near = fold ? fold.dataset.key : "";
+    const answer = await write("/rubrics/fields/part", { part: button.value, component: box.querySelector("[name=component]").value });
+    if (!answer) return;
+    await refresh();
+    const made = answer.headers.get("X-Part");
+    show(made ? [...box.querySelectorAll("[data-path]")].find((one) => one.dataset.path === made) : parts().find((one) => one.dataset.key === near));
+  };
+  area.addEventListener("input", () => { if (document.activeElement === area) { clearTimeout(timer); timer = setTimeout(() => inTurn(refresh), 600); } });
+  box.addEventListener("click", (event) => {
+    const button = event.target.closest("button[name=part]");
+    if (button && (!button.value.startsWith("remove ") || confirm(body.dataset.sure))) inTurn(() => change(button));
   });
-  refresh();
+  box.addEventListener("change", ({ target }) => { if (target.name !== "component") inTurn(() => write("/rubrics/fields/apply", { path: target.name, value: target.value })); });
+  document.querySelectorAll("[data-no-script]").forEach((one) => one.remove());
+  own();
 }
 
 function summed(form) {

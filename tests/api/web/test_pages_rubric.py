@@ -71,6 +71,80 @@ def test_form_and_yaml_follow_each_other(visitor: Any) -> None:
     expect(page.locator("[data-fields]")).to_contain_text("The YAML cannot be read")
 
 
+def test_parts_are_added_and_removed_by_keyboard(visitor: Any) -> None:
+    page = visitor.sign_in("teacher").page
+    visitor.go("/rubrics/zero-grad")
+    definition = page.locator("details[data-path='components/definition']")
+    definition.locator("summary").focus()
+    page.keyboard.press("Enter")
+    ideas = definition.locator("fieldset.part")
+    before = ideas.count()
+    definition.locator("button[value='add components/definition/elements']").focus()
+    page.keyboard.press("Enter")
+    expect(ideas).to_have_count(before + 1)
+    expect(page.locator("#findings")).to_contain_text("must be corrected")
+    expect(ideas.last.locator("[name$='/id']")).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("by-hand")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("One clears by hand.\nThe program has to clear them.")
+    page.keyboard.press("Tab")
+    page.keyboard.type("hand | program")
+    page.keyboard.press("Tab")
+    expect(page.locator("#yaml")).to_have_value(re.compile("- id: by-hand\n.*\n.*- One clears by hand[.]\n"))
+    expect(page.locator("#yaml")).to_have_value(re.compile("- \\[hand, program\\]"))
+    expect(page.locator("#findings")).to_contain_text("can be stored")
+    page.click("text=Add a misconception")
+    expect(page.locator("details[data-key='misconception misconception-1'] [name$='/id']")).to_be_focused()
+    visitor.check("the editor with new parts")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("text=Remove misconception-1")
+    expect(page.locator("#yaml")).not_to_have_value(re.compile("misconception-1"))
+    expect(page.locator("#findings")).to_contain_text("can be stored")
+    expect(definition).to_have_attribute("open", "")
+    visitor.expected = ["422"]
+    page.fill("[name=component]", "reason")
+    page.click("text=Add a component")
+    expect(page.locator("[data-problem]")).to_contain_text("'reason' is no new name")
+    page.fill("[name=component]", "style")
+    page.click("text=Add a component")
+    expect(page.locator("[name='components/style/weight']")).to_be_focused()
+
+
+def test_the_form_works_without_scripts(site: Any, chrome: Any) -> None:
+    context = chrome.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site.url + "/sign-in?next=/rubrics/new")
+    page.fill("[name=key]", site.keys["teacher"])
+    page.click("form:has([name=key]) button")
+    page.goto(site.url + "/rubrics/new")
+    assert "can be stored" in page.inner_text("#findings")
+    page.fill("#yaml", page.input_value("#yaml").replace("id: new-question", "id: without-scripts"))
+    page.click("details[data-path='components/reason'] > summary")
+    page.fill("[name='components/reason/hint']", "Think of the cost.")
+    page.click("details[data-path='components/reason'] button[value^='add ']")
+    page.click("details[data-path='components/reason'] > summary")
+    assert page.input_value("[name='components/reason/hint']") == "Think of the cost."
+    assert "must be corrected" in page.inner_text("#findings")
+    page.fill("[name='components/reason/elements/1/key_statements']", "It saves money.")
+    page.click("text=Write the form into the YAML")
+    assert "can be stored" in page.inner_text("#findings")
+    page.click("text=Add a component")
+    assert "is no new name" in page.inner_text("[role=alert]")
+    page.click("details[data-path='components/reason'] > summary")
+    page.click("text=Remove why")
+    page.click("details[data-path='components/reason'] > summary")
+    page.fill("[name='components/reason/weight']", "1.5")
+    page.click("text=Store the rubric")
+    page.wait_for_url(re.compile("/rubrics/without-scripts$"))
+    text = page.input_value("#yaml")
+    assert "hint: Think of the cost." in text
+    assert "It saves money." in text
+    assert "Because of this cause." not in text
+    context.close()
+
+
 def test_form_on_a_phone(visitor_as: Any) -> None:
     visitor = visitor_as(360, "dark", "de-DE")
     page = visitor.sign_in("teacher").page
