@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from grader.cli.calibrations import open_calibrations
 from grader.cli.common import (
     EXIT_INTERRUPTED,
     BankOption,
     LanguageOption,
+    Options,
     busy,
     check_language,
     console,
     make_grader,
     note,
     open_bank,
+    progress_bar,
 )
 from grader.errors import InputError
 
 if TYPE_CHECKING:
+    from grader.bank import Bank
     from grader.calibration import Calibration
     from grader.cli.tally import Tally
     from grader.grading import Grader
@@ -34,6 +36,13 @@ if TYPE_CHECKING:
 _BLOCK = 64
 
 
+class Engine(StrEnum):
+    """Where the tables of a folder are graded."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command to ``app``."""
     app.command("batch")(batch)
@@ -41,8 +50,13 @@ def register(app: typer.Typer) -> None:
 
 def batch(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Table of answers: .csv, .tsv, .xlsx or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="Result: .csv, .tsv, .xlsx or .parquet.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Table of answers: .csv, .tsv, .xlsx or .parquet; or a folder of tables."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT", help="Result: .csv, .tsv, .xlsx or .parquet; or a folder.")
+    ],
     ad_hoc: Annotated[
         bool, typer.Option("--ad-hoc", help="The table has columns prompt, reference, response (and max_score).")
     ] = False,
@@ -57,26 +71,93 @@ def batch(
             help="Mark with a calibration file, or with those in force in a folder; repeatable.",
         ),
     ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Where a folder is graded: in this process, or by the workers of a Ray cluster.")
+    ] = Engine.LOCAL,
+    workers: Annotated[int | None, typer.Option(min=1, help="Workers of --engine ray; one a processor core.")] = None,
 ) -> None:
     """Grade a table: columns candidate, item, response; or candidate and one column an item.
 
     Other columns are kept. Ctrl-C leaves a result with whole rows. A result that is there already is replaced.
+    A folder of CSV and Parquet tables is graded table by table into the folder OUT: tables that are there already and
+    were made from the same answers, rubrics and models are not graded again, and rows that cannot be graded go with
+    their reasons into OUT/failed.csv.
     """
+    check_language(language)
+    calibrations = open_calibrations(calibration)
+    if ad_hoc and calibrations:
+        raise InputError("--calibration goes with the items of a bank, not with --ad-hoc")
+    if file.is_dir():
+        if sheet is not None:
+            raise InputError("--sheet goes with a workbook, not with a folder")
+        _grade_folder(ctx, file, out, engine, workers, bank=None if ad_hoc else open_bank(bank),
+                      language=language, calibrations=calibrations)  # fmt: skip
+    elif engine is not Engine.LOCAL or workers is not None:
+        raise InputError(f"{file}: --engine ray and --workers go with a folder of tables; put the table into one")
+    else:
+        items = None if ad_hoc else open_bank(bank)
+        _grade_file(ctx, file, out, sheet, bank=items, language=language, calibrations=calibrations)
+
+
+def _grade_folder(
+    ctx: typer.Context,
+    source: Path,
+    out: Path,
+    engine: Engine,
+    workers: int | None,
+    *,
+    bank: Bank | None,
+    language: str,
+    calibrations: Mapping[str, Calibration],
+) -> None:
+    from grader.cli.folders import grade_tables
+    from grader.loading import cache_folder
+    from grader.partitions import Settings, local
+
+    if workers is not None and engine is Engine.LOCAL:
+        raise InputError("--workers goes with --engine ray")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: a file; the results of a folder go into a folder")
+    chosen = ctx.obj if isinstance(ctx.obj, Options) else Options()
+    cache = cache_folder(chosen.cache)
+    settings = Settings(
+        out.absolute(),
+        bank,
+        encoder=chosen.encoder,
+        cache=cache and cache.absolute(),
+        limit=chosen.cache_mb * 2**20,
+        language=language,
+        calibrations=calibrations,
+    )
+    if engine is Engine.LOCAL:
+        grade_tables(source, settings, local)
+        return
+    from grader.engine_ray import RayEngine
+
+    grade_tables(source, settings, RayEngine(workers=workers))
+
+
+def _grade_file(
+    ctx: typer.Context,
+    file: Path,
+    out: Path,
+    sheet: str | None,
+    *,
+    bank: Bank | None,
+    language: str,
+    calibrations: Mapping[str, Calibration],
+) -> None:
     from grader.cli.tally import Tally
     from grader.sinks import check_cells, check_output, open_sink
     from grader.sources import open_pieces
     from grader.table_stream import check_table
 
-    check_language(language)
     check_output(file, out)
-    calibrations = open_calibrations(calibration)
-    if ad_hoc and calibrations:
-        raise InputError("--calibration goes with the items of a bank, not with --ad-hoc")
     pieces = open_pieces(file, sheet)
     for warning in pieces.warnings:
         note(f"{file.name}: {warning}")
     with busy("Checking the table …"):
-        table = check_table(pieces, None if ad_hoc else open_bank(bank), lambda kept: check_cells(out, kept))
+        table = check_table(pieces, bank, lambda kept: check_cells(out, kept))
     grader = make_grader(ctx)
     _check(table, grader, calibrations)
     with open_sink(out, delimiter=pieces.delimiter, decimal=pieces.decimal, types=table.types) as sink:
@@ -111,7 +192,7 @@ def _run(
     calibrations: Mapping[str, Calibration],
 ) -> bool:
     """Grades block by block; whether it came to the end."""
-    with _progress(console(err=True)) as progress:
+    with progress_bar(console(err=True)) as progress:
         task = progress.add_task("Grading", total=table.rows)
         blocks = table.blocks(
             grader, size=_BLOCK, language=language, progress=lambda rows: progress.advance(task, rows),
@@ -124,8 +205,3 @@ def _run(
         except KeyboardInterrupt:
             return False
     return True
-
-
-def _progress(screen: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=screen, disable=not screen.is_terminal)

@@ -19,6 +19,8 @@ from typer.core import TyperGroup
 from grader.errors import GraderError, InputError, RubricError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from grader import Grader, Item
     from grader.bank import Bank
 
@@ -182,6 +184,14 @@ def busy(what: str) -> Iterator[None]:
         return
     with screen.status(what):
         yield
+
+
+def progress_bar(screen: Console) -> Progress:
+    """A bar with counts and the time left, shown on a terminal only."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=screen, disable=not screen.is_terminal)
 
 
 def make_grader(ctx: typer.Context) -> Grader:

@@ -1,0 +1,95 @@
+"""Partitions spread over a Ray cluster: a pool of workers, each with its own grader and one thread.
+
+A worker that dies takes nothing along: Ray gives its partition to another one, which finds the result there if it was
+finished. All machines need this package, and source and result folders at the same paths (a shared file system).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError, MissingExtraError
+from grader.partitions import Done, Settings, grade_partition
+
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Worker:
+    """One process of the pool; loads the models once."""
+
+    def __init__(self, source: Path, settings: Settings, fingerprint: str) -> None:
+        """Loads the grader."""
+        self._source, self._settings, self._fingerprint = source, settings, fingerprint
+        self._grader = settings.load()
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Grades the partition named in ``row``."""
+        done = grade_partition(Path(row["name"]), self._source, self._settings, self._fingerprint, self._grader)
+        return {"done": json.dumps(asdict(done))}
+
+
+class RayEngine:
+    """Grades partitions on a cluster: the one of ``RAY_ADDRESS``, else one on this machine."""
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        """Loads Ray.
+
+        Args:
+            workers: Workers at most; one a processor core of the cluster if not given.
+
+        Raises:
+            MissingExtraError: Ray is not installed.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+        try:
+            self._ray: Any = import_module("ray")
+            self._data: Any = import_module("ray.data")
+        except ImportError as error:
+            raise MissingExtraError(f"Ray is missing ({error}): pip install 'viva-grader[ray]'") from None
+        self._workers = workers
+
+    def __call__(self, names: Sequence[Path], source: Path, settings: Settings, fingerprint: str) -> Iterator[Done]:
+        """Each partition when it is finished, in no order.
+
+        Raises:
+            GraderError: The cluster cannot be reached, or a partition could not be written.
+        """
+        try:
+            self._start()
+            self._data.DataContext.get_current().enable_progress_bars = False
+            rows = self._data.from_items([{"name": str(name)} for name in names], override_num_blocks=len(names))
+            graded = rows.map(
+                Worker,
+                fn_constructor_args=(source.absolute(), settings, fingerprint),
+                compute=self._pool(len(names)),
+                num_cpus=1,
+            )
+            for row in graded.iter_rows():
+                yield _done(row)
+        except self._ray.exceptions.RayError as error:
+            raise GraderError(f"the cluster stopped: {str(error).strip().splitlines()[-1]}") from None
+
+    def _start(self) -> None:
+        if self._ray.is_initialized():
+            return
+        runtime = {"env_vars": _ONE_THREAD}
+        try:
+            self._ray.init(include_dashboard=False, log_to_driver=False, logging_level="error", runtime_env=runtime)
+        except Exception as error:  # the library raises plain Exception
+            raise GraderError(f"Ray could not be started: {str(error).strip().splitlines()[-1]}") from None
+
+    def _pool(self, partitions: int) -> Any:
+        cores = int(self._ray.cluster_resources().get("CPU", 1))
+        most = max(1, min(self._workers or cores, partitions))
+        return self._data.ActorPoolStrategy(min_size=1, max_size=most, max_tasks_in_flight_per_actor=1)
+
+
+def _done(row: dict[str, Any]) -> Done:
+    found = json.loads(row["done"])
+    return Done(**{**found, "failed": tuple((number, reason) for number, reason in found["failed"])})
