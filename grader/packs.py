@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -154,6 +155,39 @@ def find_packs(places: Iterable[Path] = ()) -> list[Pack]:
     """
     roots = list(places) or default_places()
     return [load_pack(path.parent) for root in roots for path in sorted(root.glob(f"[!.]*/{MANIFEST}"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What can be known of a pack without reading its items.
+
+    Attributes:
+        manifest: What it says about itself.
+        items: Ids of its items.
+    """
+
+    manifest: Manifest
+    items: frozenset[str]
+
+
+def covers(places: Iterable[Path] = ()) -> list[Cover]:
+    """The packs in ``places`` as `find_packs` finds them, in milliseconds; broken ones are left out."""
+    paths = (path for root in list(places) or default_places() for path in sorted(root.glob(f"[!.]*/{MANIFEST}")))
+    return [found for path in paths if (found := _cover(path)) is not None]
+
+
+def _cover(path: Path) -> Cover | None:
+    try:
+        manifest = _manifest_at(path, path.stat().st_mtime_ns)
+    except (OSError, RubricError):
+        return None
+    return Cover(manifest, frozenset(each.stem for each in path.parent.glob("*.yaml") if each != path))
+
+
+@lru_cache(maxsize=256)
+def _manifest_at(path: Path, changed_at: int) -> Manifest:
+    """The manifest as of ``changed_at``, a time of change in nanoseconds."""
+    return parse_manifest(path.read_bytes(), name=str(path))
 
 
 def new_pack(folder: str | os.PathLike[str], manifest: Manifest) -> Path:

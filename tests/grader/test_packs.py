@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import zipfile
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from grader.packs import (
     SUMS,
     Manifest,
     build_pack,
+    covers,
     find_packs,
     install_pack,
     load_pack,
@@ -291,3 +293,18 @@ def test_the_command_makes_checks_builds_and_installs(tmp_path: Path, installed:
     assert "bread" in run.invoke(app, ["items", "list", "--bank", str(installed)]).stdout
     assert run.invoke(app, ["pack", "remove", "kitchen"]).exit_code == 0
     assert not list(installed.iterdir())
+
+
+def test_covers_name_the_items_and_follow_changes(tmp_path: Path) -> None:
+    shipped = {cover.manifest.id: cover.items for cover in covers()}
+    assert shipped == {pack.manifest.id: frozenset(pack.items) for pack in find_packs()}
+    folder = tmp_path / "kitchen"
+    folder.mkdir()
+    (folder / "pack.yaml").write_text(MANIFEST)
+    (folder / "bread.yaml").write_text(rubric("bread"))
+    assert [(one.manifest.title, one.items) for one in covers([tmp_path])] == [("Cooking", {"bread"})]
+    (folder / "pack.yaml").write_text("title: [")
+    os.utime(folder / "pack.yaml", ns=(1, 1))
+    assert covers([tmp_path]) == []
+    (folder / "pack.yaml").unlink()
+    assert covers([tmp_path, tmp_path / "nowhere"]) == []

@@ -6,16 +6,16 @@ import json
 import threading
 from contextlib import suppress
 from secrets import compare_digest
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
 from api import items
 from api.deps import Services
 from api.practice import PracticeScorer
 from api.problems import Problem
-from api.routes import items as item_routes
 from api.schemas import SlugPath
+from api.web.choosing import Wished, all_items, choice
 from api.web.markup import pieces, spans_of, word_changes
 from api.web.page import Ctx, Learner, PageRoute
 from grader.errors import GraderError
@@ -32,36 +32,10 @@ _warm: set[tuple[int, str]] = set()
 _NO_TRY = ("blank", "gibberish", "echo")
 
 
-def all_items(ctx: Ctx) -> list[dict[str, Any]]:
-    """Every item that the person may practise with."""
-    found: list[dict[str, Any]] = []
-    cursor = None
-    while True:
-        page = ctx.call(item_routes.list_items, ctx.me, ctx.svc, cursor=cursor, limit=500)
-        found += page["data"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
-
-
-def tags_of(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    """Tags with the number of items, the most frequent first."""
-    counts: dict[str, int] = {}
-    for one in found:
-        for tag in one["tags"]:
-            counts[tag] = counts.get(tag, 0) + 1
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-
-
 @router.get("/practice")
-def choose(
-    ctx: Learner, tag: Annotated[str, Query(max_length=80)] = "", q: Annotated[str, Query(max_length=100)] = ""
-) -> Response:
+def choose(ctx: Learner, wished: Wished) -> Response:
     """Questions to pick from."""
-    found = all_items(ctx)
-    needle = q.casefold().strip()
-    shown = [one for one in found if (not tag or tag in one["tags"]) and needle in one["prompt"].casefold()]
-    return ctx.page("practice_list.html", items=shown, tags=tags_of(found), tag=tag, q=q, total=len(found))
+    return ctx.page("practice_list.html", choice=choice(ctx, all_items(ctx), wished))
 
 
 def warm_up(svc: Services, org_id: str, item: Item) -> None:

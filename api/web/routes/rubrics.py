@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from sqlalchemy import select
 
 from api import items
@@ -14,11 +14,11 @@ from api.problems import Problem
 from api.routes import edits as edit_routes
 from api.routes import items as item_routes
 from api.schemas import Id, SlugPath
+from api.web.choosing import Wished, all_items, choice
 from api.web.fields import Part, changed, merged, parts_of
 from api.web.markup import pieces, spans_of
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.parts import added, removed
-from api.web.routes.practice import all_items, tags_of
 from api.web.yamltext import dumped
 from grader.bank import parse_item
 from grader.errors import RubricError
@@ -66,18 +66,9 @@ def yaml_of(item: Item) -> str:
 
 
 @router.get("")
-def list_rubrics(
-    ctx: Teacher, tag: Annotated[str, Query(max_length=80)] = "", q: Annotated[str, Query(max_length=100)] = ""
-) -> Response:
+def list_rubrics(ctx: Teacher, wished: Wished) -> Response:
     """All items."""
-    found = all_items(ctx)
-    needle = q.casefold().strip()
-    shown = [
-        one
-        for one in found
-        if (not tag or tag in one["tags"]) and (needle in one["prompt"].casefold() or needle in one["id"])
-    ]
-    return ctx.page("rubrics.html", items=shown, tags=tags_of(found), tag=tag, q=q)
+    return ctx.page("rubrics.html", choice=choice(ctx, all_items(ctx), wished))
 
 
 @router.get("/new")

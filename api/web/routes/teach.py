@@ -16,8 +16,8 @@ from api.routes import exams as exam_routes
 from api.routes import jobs as job_routes
 from api.routes import results as result_routes
 from api.schemas import Id
+from api.web.choosing import all_items
 from api.web.page import Ctx, PageRoute, Teacher, body_of
-from api.web.routes.practice import all_items, tags_of
 
 router = APIRouter(route_class=PageRoute, prefix="/teach")
 #: From this many answers on, statistics are counted after the page is shown.
@@ -35,8 +35,7 @@ def list_exams(ctx: Teacher, cursor: Annotated[str | None, Query(max_length=500)
 @router.get("/new")
 def new_exam(ctx: Teacher) -> Response:
     """The form for an exam."""
-    found = all_items(ctx)
-    return ctx.page("teach_new.html", items=found, tags=tags_of(found))
+    return ctx.page("teach_new.html", items=all_items(ctx))
 
 
 def _boundaries(text: str) -> list[dict[str, Any]]:

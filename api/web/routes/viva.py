@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
 from api import items
 from api.db.models import VivaSession
 from api.problems import Problem
 from api.routes import viva as handlers
 from api.schemas import Id, SlugPath
+from api.web.choosing import Wish, Wished, all_items, choice
 from api.web.page import Ctx, Learner, PageRoute, body_of
-from api.web.routes.practice import all_items, tags_of
 
 router = APIRouter(route_class=PageRoute)
 #: Points of certainty-based marking: how sure, right, wrong.
@@ -21,20 +21,19 @@ CERTAINTY = {1: (1, 0), 2: (2, -2), 3: (3, -6)}
 
 
 @router.get("/viva")
-def setup(ctx: Learner, tag: Annotated[str, Query(max_length=80)] = "") -> Response:
+def setup(ctx: Learner, wished: Wished) -> Response:
     """Choose what to be asked about."""
-    found = all_items(ctx)
-    return ctx.page("viva_start.html", tags=tags_of(found), tag=tag, total=len(found))
+    return ctx.page("viva_start.html", choice=choice(ctx, all_items(ctx), wished))
 
 
 @router.post("/viva")
 def start(ctx: Learner) -> Response:
     """Begin with questions drawn by chance."""
-    tag = ctx.text("tag", 80)
-    slugs = [one["id"] for one in all_items(ctx) if not tag or tag in one["tags"]]
+    wished = Wish(ctx.text("pack", 80), ctx.text("tag", 80), ctx.text("language", 2))
+    slugs = [one["id"] for one in all_items(ctx) if wished.fits(one)]
     count = max(1, min(int(ctx.number("count") or 3), 10, len(slugs)))
     if not slugs:
-        raise Problem("not-found", "there is no question on this topic")
+        raise Problem("not-found", "there is no question of this pack, topic and language")
     chosen = random.SystemRandom().sample(slugs, count)
     body = body_of(handlers.NewViva, items=chosen, follow_ups=int(ctx.number("follow_ups") or 0))
     made = ctx.call(handlers.start_viva, body, ctx.me, ctx.svc, ctx.unit())
@@ -80,11 +79,10 @@ def stop(ctx: Learner, viva_id: Id) -> Response:
 
 
 @router.get("/checks")
-def choose(ctx: Learner, tag: Annotated[str, Query(max_length=80)] = "") -> Response:
+def choose(ctx: Learner, wished: Wished) -> Response:
     """Items that have multiple choice questions."""
     found = [one for one in all_items(ctx) if _checks(ctx, one["id"])]
-    shown = [one for one in found if not tag or tag in one["tags"]]
-    return ctx.page("checks.html", items=shown, tags=tags_of(found), tag=tag)
+    return ctx.page("checks.html", choice=choice(ctx, found, wished))
 
 
 def _checks(ctx: Ctx, slug: str) -> bool:

@@ -27,7 +27,7 @@ from grader.grading import Grader
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 AXE = Path(__file__).parents[2] / "data" / "web" / "axe.min.js"
-SLUGS = ("view-vs-reshape", "autograd", "zero-grad")
+ITEMS = ("pytorch/view-vs-reshape", "pytorch/autograd", "pytorch/zero-grad", "statistics/p-value")
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Site:
 def _serve(settings: Settings, scorer: Grader) -> tuple[Site, uvicorn.Server, threading.Thread]:
     app = create_app(settings, scorer)
     svc: Services = app.state.services
-    bank = [load_item(default_rubrics() / "pytorch" / f"{slug}.yaml") for slug in SLUGS]
+    bank = [load_item(default_rubrics() / f"{name}.yaml") for name in ITEMS]
     org_id, admin = create_organisation(svc.db, svc.secrets, "School", bank)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -72,7 +72,7 @@ def _serve(settings: Settings, scorer: Grader) -> tuple[Site, uvicorn.Server, th
 
 @pytest.fixture(scope="session")
 def site(empty_database: Path, scorer: Grader, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A service with three items and a worker, on a fresh SQLite file."""
+    """A service with items of two packs and a worker, on a fresh SQLite file."""
     path = tmp_path_factory.mktemp("site") / "test.db"
     shutil.copy(empty_database, path)
     settings = Settings(
