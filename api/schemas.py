@@ -30,6 +30,7 @@ AnswerText = Annotated[str, Field(max_length=HARD_LIMIT, description="What a can
 SlugText = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 VersionPath = Annotated[int, Path(ge=1, le=1_000_000)]
 Cursor = Annotated[str | None, Query(max_length=500, description="Field next of the page before.")]
+Language = Annotated[str, Query(pattern="^(en|de|hi)$", description="Language of feedback and headings.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Entries on a page.")]
 
 

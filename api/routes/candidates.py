@@ -19,7 +19,7 @@ from api.printing import feedback_page
 from api.problems import Problem
 from api.routes.exams import own_exam
 from api.routes.mine import result_of
-from api.schemas import Body, Id, Page, Time, View
+from api.schemas import Body, Id, Language, Page, Time, View
 
 router = APIRouter(tags=["candidates"])
 
@@ -123,6 +123,7 @@ def print_feedback(
     sender: Staff,
     svc: Svc,
     reveal: Annotated[bool, Query(description="Print the name; this is logged.")] = False,
+    language: Language = "en",
 ) -> Response:
     """A candidate's feedback to print, as the candidate will see it."""
     with svc.db.write() if reveal else svc.db.read() as session:
@@ -135,7 +136,8 @@ def print_feedback(
             audit(session, sender, "reveal", candidate_id)
             row = session.get(CandidateName, candidate_id)
             name = (row.name or row.external_id) if row else None
-        return HTMLResponse(feedback_page(result_of(session, exam, candidate_id), name))
+        found = result_of(session, exam, candidate_id, language)
+        return HTMLResponse(feedback_page(found, name, language))
 
 
 @router.get("/exams/{exam_id}/appeals", response_model=Page[AppealView])

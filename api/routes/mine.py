@@ -17,8 +17,10 @@ from api.db.models import Answer, Appeal, Exam, Mark, RosterEntry
 from api.deps import Examinee, IfMatch, Svc, Unit, reply
 from api.printing import feedback_page
 from api.problems import Problem
-from api.schemas import AnswerText, Body, Id, Page, SlugPath, SlugText, Time, View
+from api.schemas import AnswerText, Body, Id, Language, Page, SlugPath, SlugText, Time, View
 from api.views import CandidateScore, candidate_score
+from grader.retelling import in_language
+from grader.rubric import Item
 from grader.score import Score, Step
 
 router = APIRouter(prefix="/my", tags=["my exams"])
@@ -199,8 +201,8 @@ def _released(session: Session, exam_id: str, sender: Examinee, *, lock: bool = 
     return exam, entry
 
 
-def result_of(session: Session, exam: Exam, candidate_id: str) -> MyResult:
-    """The candidate's result with the feedback a candidate may see."""
+def result_of(session: Session, exam: Exam, candidate_id: str, language: str = "en") -> MyResult:
+    """The candidate's result with the feedback a candidate may see, in a language."""
     total = results.totals(session, exam, candidate_id)[0]
     answers = online.answers_of(session, exam.id, candidate_id)
     shown = []
@@ -209,7 +211,7 @@ def result_of(session: Session, exam: Exam, candidate_id: str) -> MyResult:
         mark = session.get(Mark, answer.id) if answer else None
         appeal = session.scalar(select(Appeal).where(Appeal.answer_id == answer.id)) if answer else None
         decided = mark is not None and mark.origin == "teacher"
-        view = candidate_score(Score.model_validate(mark.result), slot.item) if mark and not decided else None
+        view = _view(mark, slot.item, language) if mark and not decided else None
         shown.append(
             MyMark(
                 item=slot.slug,
@@ -236,20 +238,25 @@ def result_of(session: Session, exam: Exam, candidate_id: str) -> MyResult:
     )
 
 
+def _view(mark: Mark, item: Item, language: str) -> CandidateScore:
+    return candidate_score(in_language(Score.model_validate(mark.result), item, language), item)
+
+
 @router.get("/exams/{exam_id}/result", response_model=MyResult)
-def my_result(exam_id: Id, sender: Examinee, svc: Svc) -> Response:
+def my_result(exam_id: Id, sender: Examinee, svc: Svc, language: Language = "en") -> Response:
     """Marks and feedback, once they are released."""
     with svc.db.read() as session:
         exam, entry = _released(session, exam_id, sender)
-        return reply(result_of(session, exam, entry.candidate_id))
+        return reply(result_of(session, exam, entry.candidate_id, language))
 
 
 @router.get("/exams/{exam_id}/feedback", response_class=HTMLResponse)
-def my_feedback(exam_id: Id, sender: Examinee, svc: Svc) -> Response:
+def my_feedback(exam_id: Id, sender: Examinee, svc: Svc, language: Language = "en") -> Response:
     """The same to print."""
     with svc.db.read() as session:
         exam, entry = _released(session, exam_id, sender)
-        return HTMLResponse(feedback_page(result_of(session, exam, entry.candidate_id), None))
+        found = result_of(session, exam, entry.candidate_id, language)
+        return HTMLResponse(feedback_page(found, None, language))
 
 
 @router.post("/exams/{exam_id}/appeals", status_code=201, response_model=AppealState)

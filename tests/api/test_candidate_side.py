@@ -136,6 +136,26 @@ def test_printed_feedback_reveals_only_on_request(service, open_exam):
     assert "Ann" in shown
 
 
+def test_feedback_is_told_in_the_readers_language(service, open_exam):
+    put(service, open_exam, 0)
+    close_grade_release(service, open_exam)
+    path = f"/my/exams/{open_exam['id']}"
+    found = {one: service.call("GET", f"{path}/result?language={one}", who="candidate") for one in ("en", "de", "hi")}
+    first = {one: result["marks"][0] for one, result in found.items()}
+    assert len({mark["feedback"]["feedback"]["summary"] for mark in first.values()}) == 3
+    assert len({(mark["score"], mark["feedback"]["signature"]) for mark in first.values()}) == 1
+    assert service.call("GET", f"{path}/result", who="candidate") == found["en"]
+    page = service.client.get(f"/v1{path}/feedback?language=de", headers=service.candidate).text
+    assert '<html lang="de">' in page
+    assert first["de"]["feedback"]["feedback"]["summary"] in page
+    assert "passed" not in page
+    assert " of " not in page.replace(first["de"]["response"], "")
+    assert code(service.client.get(f"/v1{path}/result?language=xx", headers=service.candidate)) == "invalid"
+    who = service.call("GET", f"/exams/{open_exam['id']}/roster")["data"][0]["candidate"]
+    printed = service.client.get(f"/v1/exams/{open_exam['id']}/feedback/{who}?language=de", headers=service.teacher)
+    assert printed.text == page
+
+
 def test_answers_are_escaped_in_print(service, open_exam):
     put(service, open_exam, 0, "<script>alert(1)</script>")
     close_grade_release(service, open_exam)

@@ -21,6 +21,7 @@ from api.web.markup import Piece, pieces, spans_of
 from api.web.page import Ctx, PageRoute, Teacher, body_of
 from api.web.routes.account import safe_next
 from api.web.routes.teach import exam_of, item_counts
+from grader.retelling import in_language
 from grader.score import Score
 
 router = APIRouter(route_class=PageRoute, prefix="/teach")
@@ -134,7 +135,7 @@ def answer(ctx: Teacher, answer_id: Id, which: Which = "all", sort: Sort = "mixe
         slot = exams.slot_of(session, view["exam"], view["item"])
         item = items.content_of(session, slot.item_id, view["version"])
         around = _around(queue(session, view["exam"], slot.item_id, sort), answer_id, which)
-    machine = Score.model_validate(view["machine"])
+    machine = in_language(Score.model_validate(view["machine"]), item, ctx.lang)
     text = view["text"]
     shown = [Piece(text)] if view["text_changed"] else pieces(text, spans_of(machine))
     query = urlencode({"which": which, "sort": sort})

@@ -34,7 +34,7 @@ def exam(ctx: Examinee, exam_id: Id) -> Response:
     """An exam: its questions while it is open, its result once it is released."""
     found = ctx.call(mine.my_exam, exam_id, ctx.me, ctx.svc)
     if found["phase"] == "released":
-        result = ctx.call(mine.my_result, exam_id, ctx.me, ctx.svc)
+        result = ctx.call(mine.my_result, exam_id, ctx.me, ctx.svc, ctx.lang)
         prompts = {one["item"]: one["prompt"] for one in found["questions"]}
         shown = [{**mark, "pieces": _marked(mark), "prompt": prompts[mark["item"]]} for mark in result["marks"]]
         return ctx.page("my_result.html", exam=found, result=result, marks=shown)

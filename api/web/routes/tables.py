@@ -113,4 +113,4 @@ def report(ctx: Teacher, exam_id: Id, upload_id: Id, overwrite: bool = False) ->
 @router.get("/feedback/{candidate_id}")
 def feedback(ctx: Teacher, exam_id: Id, candidate_id: Id) -> Response:
     """A candidate's feedback to print."""
-    return print_feedback(exam_id, candidate_id, ctx.me, ctx.svc)
+    return print_feedback(exam_id, candidate_id, ctx.me, ctx.svc, language=ctx.lang)
