@@ -29,15 +29,10 @@ class Scorer(Protocol):
 
 
 def load_scorer(settings: Settings) -> Scorer:
-    """The library's grader with the encoder of the settings."""
-    from grader.encoder import HashEncoder, SentenceTransformerEncoder
-    from grader.grading import Grader
+    """The library's grader with the encoder and cache of the settings."""
+    from grader.loading import cache_folder, load_grader
 
-    if settings.encoder == "hash":
-        return Grader(HashEncoder())
-    if settings.encoder == "default":
-        return Grader()
-    return Grader(SentenceTransformerEncoder(settings.encoder))
+    return load_grader(settings.encoder, cache=cache_folder(settings.cache))
 
 
 class ScorerBox:

@@ -59,7 +59,7 @@ def run_all(
 ) -> None:
     """Everything that has data: results.json and results.md in docs (a quick run: in the cache folder).
 
-    What ``python -m eval.speed`` wrote there stays.
+    What ``python -m eval speed`` wrote there stays.
     """
     with _work():
         began = time.monotonic()
@@ -152,6 +152,30 @@ def run_meaning(
         known = read(out / "results.json") if (out / "results.json").is_file() else bench.header()
         path = write(known | {"meaning": bench.meaning()}, out)
         print(f"{path} and {_write_page(path).name}")
+
+
+@app.command("speed")
+def run_speed(
+    data: Data = None,
+    answers: Annotated[int, typer.Option(min=10, help="Answers that each system grades.")] = 1000,
+    growth: Annotated[
+        list[int] | None, typer.Option(min=10, help="Sizes of the tables for the growth; repeatable.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder of results.json and results.md.")] = Path("docs"),
+) -> None:
+    """How fast the grader is beside plain sentence-transformers; goes into results.json beside what is there.
+
+    Tables of 100, 1,000, 10,000 and 100,000 answers take about an hour: --growth chooses smaller ones.
+    """
+    from eval.datasets.store import data_folder
+    from eval.speed import run
+
+    with _work():
+        found = run(answers, seed, growth or [100, 1000, 10_000, 100_000], data_folder(data))
+        path = out / "results.json"
+        target = write((read(path) if path.is_file() else {}) | {"speed": found}, out)
+        print(f"{target} and {_write_page(target).name}")
 
 
 @app.command("report")

@@ -273,16 +273,37 @@ def _speed(results: Json) -> Iterator[str]:
         return
     yield "## Speed"
     yield (
-        "`python -m eval.speed`, each system in a process of its own with one thread, answers of about "
-        f"{found['words']} words made from rubric statements; processor seconds, because others may use the machine."
+        "`python -m eval speed`, each system in a process of its own with one thread, answers of about "
+        f"{found['words']} words ({found['statements_per_answer']:g} distinct statements an answer) made with seed "
+        f"{found['seed']} from {found['inputs']}; processor seconds, because others may use the machine."
     )
     head = ["system", "answers", "answers a processor second", "start, s", "peak, MB"]
-    runs = [*found["systems"].items(), *((f"grader, {size} answers", run) for size, run in found["growth"].items())]
-    yield table(head, [_run(name, run) for name, run in runs])
+    yield table(head, [_run(name, run) for name, run in found["systems"].items()])
     yield table(["ratio", "value"], [[name, f"{value:g}"] for name, value in found["ratios"].items()])
-    single = found["systems"]["grader"]["single_ms"]
-    times = ", ".join(f"{name} {value:g} ms" for name, value in single.items())
-    yield f"One answer in a running process: {times}."
+    for name, run in found["systems"].items():
+        if "single_ms" in run:
+            times = ", ".join(f"{quantile} {value:g} ms" for quantile, value in run["single_ms"].items())
+            outside = f"{found['outside_the_encoder'][name]:.0%} of the processor time is spent outside the encoder"
+            yield f"One answer in a running process, {name}: {times}; {outside}."
+    again = found["rerun"]
+    yield (
+        f"{again['answers']} answers again from the cache after every rubric was edited: {again['ratio']:g} times "
+        f"faster than the first time ({again['first_s']:g} s and {again['again_s']:g} s, models loaded included). The "
+        f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything but the two "
+        f"models takes {again['rest_ms']:g} ms an answer. The cache took {again['cache_mb']} MB."
+    )
+    starts = [
+        f"{name} {run['seconds']:g} s ({run['processor_s']:g} processor seconds, {run['peak_mb']} MB, loaded: "
+        f"{', '.join(run['loaded']) or 'no model'})"
+        for name, run in found["cold"].items()
+    ]
+    yield f"`grader grade` in a new process: {'; '.join(starts)}."
+    yield "`grader batch` from start to end, without a cache:"
+    rows = [
+        [str(run["answers"]), f"{run['ms_per_answer']:g}", f"{run['seconds']:g}", str(run["peak_mb"])]
+        for run in found["growth"].values()
+    ]
+    yield table(["answers", "processor ms an answer", "seconds", "peak, MB"], rows)
 
 
 def _run(name: str, run: Json) -> list[str]:

@@ -1,109 +1,106 @@
-"""How fast answers are graded, beside what one would write with sentence-transformers alone: ``python -m eval.speed``.
+"""How fast answers are graded, beside what one would write with sentence-transformers alone.
 
-Every system runs in a process of its own, one after the other, on the same made answers: (a) ``encode`` and
+Every system runs in a process of its own with one thread, one after the other, on the same answers: (a) ``encode`` and
 ``cos_sim`` answer by answer, (b) the same in one batch, (c) the grader without and (d) with the contradiction model,
-(e) the encoder of the grader alone on the statements that (c) reads. Compare the ratios, and processor seconds before
-the clock where others use the machine. Results go into docs/results.json under ``speed``.
+(e) the encoder of the grader alone on the distinct statements that (c) reads. The commands are measured as whole
+processes. Compare the ratios; processor seconds are used because others may use the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
-import resource
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eval.exam_speed import make_answer, material
-from eval.results import read, write
-from eval.results_page import page
+from eval.datasets.store import data_folder
+from eval.speed_commands import cold_start, growth
+from eval.speed_inputs import edited, make_answers, sentences, unique_statements
+from eval.speed_memory import peak_mb
 from grader import Grader, Item, load_bank
-from grader.encoder import PackagedEncoder, packaged_model
+from grader.caching import CachedEncoder, CachedJudge
+from grader.encoder import PACKAGED_SIGNATURE, PackagedEncoder, packaged_model
+from grader.evidence.crossencoder import CrossEncoder, Floats
+from grader.loading import load_grader
+from grader.store import BlobStore
 
 Json = dict[str, Any]
-Work = Callable[[Sequence[Item], Sequence[Sequence[str]]], None]
+Work = Callable[[Mapping[str, Sequence[str]]], None]
 WORDS = 40
 ITEMS = 10
 SINGLES = 200
 CHUNK = 512
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GRADER_CACHE": "off"}
 
 
-def answers(items: Sequence[Item], count: int, seed: int) -> list[list[str]]:
-    """About ``count`` answers in all, one list an item."""
-    chance, sentences = random.Random(seed), material(items)
-    each = -(-count // len(items))
-    return [[make_answer(sentences[item.id], WORDS, chance) for _ in range(each)] for item in items]
-
-
-def _one_by_one() -> Work:
+def _one_by_one(items: Mapping[str, Item]) -> Work:
     """(a) Nothing but the library, in the obvious loop."""
     from sentence_transformers import SentenceTransformer, util
 
     model = SentenceTransformer(str(packaged_model()), device="cpu")
 
-    def work(items: Sequence[Item], written: Sequence[Sequence[str]]) -> None:
-        for item, texts in zip(items, written, strict=True):
-            wordings = model.encode(_wordings(item))
+    def work(written: Mapping[str, Sequence[str]]) -> None:
+        for name, texts in written.items():
+            wordings = model.encode(_wordings(items[name]))
             for text in texts:
                 util.cos_sim(model.encode(text), wordings).max()
 
     return work
 
 
-def _batched() -> Work:
+def _batched(items: Mapping[str, Item]) -> Work:
     """(b) The same with all answers to an item in one call."""
     from sentence_transformers import SentenceTransformer, util
 
     model = SentenceTransformer(str(packaged_model()), device="cpu")
 
-    def work(items: Sequence[Item], written: Sequence[Sequence[str]]) -> None:
-        for item, texts in zip(items, written, strict=True):
-            util.cos_sim(model.encode(list(texts), batch_size=64), model.encode(_wordings(item))).max(dim=1)
+    def work(written: Mapping[str, Sequence[str]]) -> None:
+        for name, texts in written.items():
+            answers, wordings = model.encode(list(texts), batch_size=64), model.encode(_wordings(items[name]))
+            util.cos_sim(answers, wordings).max(dim=1)
 
     return work
 
 
-def _grading(grader: Grader) -> Work:
-    def work(items: Sequence[Item], written: Sequence[Sequence[str]]) -> None:
-        for item, texts in zip(items, written, strict=True):
+def _grading(grader: Grader, items: Mapping[str, Item]) -> Work:
+    def work(written: Mapping[str, Sequence[str]]) -> None:
+        for name, texts in written.items():
             for start in range(0, len(texts), CHUNK):
-                grader.grade_many(item, texts[start : start + CHUNK])
+                grader.grade_many(items[name], texts[start : start + CHUNK])
 
     return work
 
 
-def _without_check() -> Work:
+def _without_check(items: Mapping[str, Item]) -> Work:
     """(c) The grader, whose credits and screens are complete, without the contradiction model."""
-    return _grading(Grader(PackagedEncoder()))
+    return _grading(Grader(PackagedEncoder()), items)
 
 
-def _complete() -> Work:
+def _complete(items: Mapping[str, Item]) -> Work:
     """(d) The grader as it ships."""
-    return _grading(Grader())
+    return _grading(Grader(), items)
 
 
-def _bare_encoder() -> Work:
-    """(e) The encoder alone on every statement that the grader would read."""
-    from grader.segment import statements
-    from grader.text import normalise
-
+def _bare_encoder(items: Mapping[str, Item]) -> Work:
+    """(e) The encoder alone on every distinct statement that the grader reads."""
     encoder = PackagedEncoder()
 
-    def work(items: Sequence[Item], written: Sequence[Sequence[str]]) -> None:
-        for texts in written:
-            encoder.encode([part.text for text in texts for part in statements(normalise(text))])
+    def work(written: Mapping[str, Sequence[str]]) -> None:
+        for texts in unique_statements(written).values():
+            encoder.encode(texts)
 
     return work
 
 
-SYSTEMS: dict[str, Callable[[], Work]] = {
+SYSTEMS: dict[str, Callable[[Mapping[str, Item]], Work]] = {
     "one by one": _one_by_one,
     "batched": _batched,
     "grader without contradiction model": _without_check,
@@ -112,64 +109,121 @@ SYSTEMS: dict[str, Callable[[], Work]] = {
 }
 
 
-def measure(name: str, count: int, seed: int) -> Json:
-    """One system in this process: start, throughput, peak memory and, for the whole grader, the time of one answer."""
-    items = list(load_bank().values())[:ITEMS]
-    written = answers(items, count, seed)
-    first = answers(items, ITEMS, seed + 1)
+def measure(name: str, count: int, seed: int, data: Path | None) -> Json:
+    """One system in this process: start, throughput, peak memory and, for the grader, the time of one answer."""
+    items = dict(load_bank())
+    material, _ = sentences(load_bank(), ITEMS, data)
+    written = make_answers(material, count, WORDS, seed)
     began = time.perf_counter()
-    work = SYSTEMS[name]()
-    work(items, first)
+    work = SYSTEMS[name](items)
+    work(make_answers(material, ITEMS, WORDS, seed + 1))
     start = time.perf_counter() - began
-    began, used = time.perf_counter(), time.process_time()
-    work(items, written)
-    seconds, processor = time.perf_counter() - began, time.process_time() - used
-    total = sum(map(len, written))
-    found = {
+    seconds, processor = _timed(lambda: work(written))
+    total = sum(map(len, written.values()))
+    found: Json = {
         "answers": total,
         "start_s": round(start, 2),
         "answers_per_s": round(total / seconds, 1),
         "answers_per_processor_s": round(total / processor, 1),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_mb": peak_mb(),
     }
-    return found | {"single_ms": _singles(work, items, seed + 2)} if name == "grader" else found
+    if name.startswith("grader"):
+        found["single_ms"] = _singles(work, make_answers(material, SINGLES, WORDS, seed + 2))
+    return found
 
 
-def _singles(work: Work, items: Sequence[Item], seed: int) -> Json:
+def _timed(action: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of the clock and of the processor."""
+    began, used = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - began, time.process_time() - used
+
+
+def _singles(work: Work, written: Mapping[str, Sequence[str]]) -> Json:
     """Milliseconds for one answer in a running process."""
-    times = []
-    for item, texts in zip(items, answers(items, SINGLES, seed), strict=True):
-        for text in texts:
-            began = time.perf_counter()
-            work([item], [[text]])
-            times.append(time.perf_counter() - began)
+    single = [{name: [text]} for name, texts in written.items() for text in texts]
+    times = [_timed(partial(work, one))[0] for one in single]
     return {f"p{q}": round(1000 * float(np.quantile(times, q / 100)), 1) for q in (50, 95, 99)}
 
 
-def run(count: int, seed: int, sizes: Sequence[int]) -> Json:
-    """Every system, each in a fresh process, and how the grader grows with the number of answers."""
-    systems = {name: _apart(name, count, seed) for name in SYSTEMS}
+class _Counting:
+    """A contradiction model that counts the pairs it is asked about."""
+
+    def __init__(self) -> None:
+        self._inner = CrossEncoder()
+        self.signature = self._inner.signature
+        self.pairs = 0
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        self.pairs += len(pairs)
+        return self._inner.predict(pairs)
+
+
+def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
+    """An exam graded into an empty cache, every rubric edited, and the exam graded again from the cache.
+
+    Both by a new grader with models that are not loaded yet, as a command would find them; ``rest`` is the time of an
+    answer beside both models, reading the cache included.
+    """
+    items = dict(load_bank())
+    written = make_answers(sentences(load_bank(), ITEMS, data)[0], count, WORDS, seed)
+    total = sum(map(len, written.values()))
+    changed = {name: edited(items[name]) for name in written}
+    counting = _Counting()
+    store = BlobStore(folder)
+    encoder = CachedEncoder(PackagedEncoder, PACKAGED_SIGNATURE, store)
+    judge = CachedJudge(lambda: counting, counting.signature, store)
+    first, first_used = _timed(lambda: _grading(Grader(encoder, judge=judge), items)(written))
+    store.close()
+    again = load_grader(cache=folder)
+    second, second_used = _timed(lambda: _grading(again, changed)(written))
+    _, rest = _timed(lambda: _grading(again, changed)(written))
+    return {
+        "answers": total,
+        "first_s": round(first, 2),
+        "again_s": round(second, 2),
+        "ratio": round(first_used / second_used, 1),
+        "pairs_per_answer": round(counting.pairs / total, 2),
+        "rest_ms": round(1000 * rest / total, 2),
+        "cache_mb": round((folder / store.path.name).stat().st_size / 2**20),
+    }
+
+
+def run(count: int, seed: int, sizes: Sequence[int], data: Path | None) -> Json:
+    """Every system, each in a fresh process, and the commands."""
+    material, origin = sentences(load_bank(), ITEMS, data)
+    written = make_answers(material, count, WORDS, seed)
+    systems = {name: _apart(["--system", name], count, seed, data) for name in SYSTEMS}
     rates = {name: found["answers_per_processor_s"] for name, found in systems.items()}
-    plain = rates["grader without contradiction model"]
+    plain, alone = rates["grader without contradiction model"], rates["encoder alone"]
     return {
         "words": WORDS,
         "seed": seed,
+        "inputs": origin,
+        "statements_per_answer": round(sum(map(len, unique_statements(written).values())) / count, 2),
         "systems": systems,
         "ratios": {
             "grader to one by one": round(rates["grader"] / rates["one by one"], 2),
             "grader to batched": round(rates["grader"] / rates["batched"], 2),
             "grader without contradiction model to one by one": round(plain / rates["one by one"], 2),
             "grader without contradiction model to batched": round(plain / rates["batched"], 2),
-            "grader without contradiction model to encoder alone": round(plain / rates["encoder alone"], 2),
+            "grader without contradiction model to encoder alone": round(plain / alone, 2),
         },
-        "growth": {str(size): _apart("grader", size, seed) for size in sizes},
+        "outside_the_encoder": {
+            "grader without contradiction model": round(1 - plain / alone, 3),
+            "grader": round(1 - rates["grader"] / alone, 3),
+        },
+        "rerun": _apart(["--rerun"], count, seed, data),
+        "cold": cold_start(),
+        "growth": growth(material, sizes, WORDS, seed),
     }
 
 
-def _apart(name: str, count: int, seed: int) -> Json:
-    command = [sys.executable, "-m", "eval.speed", "--system", name, "--answers", str(count), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    print(f"{name}, {count} answers: {done.stdout.strip()}", file=sys.stderr)
+def _apart(chosen: Sequence[str], count: int, seed: int, data: Path | None) -> Json:
+    command = [sys.executable, "-m", "eval.speed", *chosen, "--answers", str(count), "--seed", str(seed)]
+    command += ["--data", str(data)] if data is not None else []
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | _ONE_THREAD)
+    print(f"{' '.join(chosen)}: {done.stdout.strip()}", file=sys.stderr)
     return dict(json.loads(done.stdout))
 
 
@@ -178,23 +232,22 @@ def _wordings(item: Item) -> list[str]:
 
 
 def main() -> None:
-    """Runs everything and writes the results, or one system and prints its figures."""
+    """One measurement in this process; `python -m eval speed` runs them all."""
+    import tempfile
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--answers", type=int, default=1000, help="answers a system grades")
+    parser.add_argument("--answers", type=int, default=1000, help="answers to grade")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--growth", type=int, nargs="*", default=[100, 1000, 10_000], help="sizes for the growth")
-    parser.add_argument("--system", choices=SYSTEMS, help="only this one, in this process")
-    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of results.json")
+    parser.add_argument("--data", type=data_folder, help="folder with labelled answers")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--system", choices=SYSTEMS)
+    what.add_argument("--rerun", action="store_true", help="an exam again after its rubrics were edited")
     chosen = parser.parse_args()
-    if chosen.system:
-        print(json.dumps(measure(chosen.system, chosen.answers, chosen.seed)))
-        return
-    path = chosen.out / "results.json"
-    known = read(path)
-    known["speed"] = run(chosen.answers, chosen.seed, chosen.growth)
-    write(known, chosen.out)
-    path.with_suffix(".md").write_text(page(known), "utf-8")
-    print(json.dumps(known["speed"]["ratios"], indent=1))
+    if chosen.rerun:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(rerun(chosen.answers, chosen.seed, chosen.data, Path(folder))))
+    else:
+        print(json.dumps(measure(chosen.system, chosen.answers, chosen.seed, chosen.data)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ finished. All machines need this package, and source and result folders at the s
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -20,18 +21,18 @@ from grader.partitions import Done, Settings, grade_partition
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-class Worker:
-    """One process of the pool; loads the models once."""
+def worker(source: Path, settings: Settings, fingerprint: str) -> type:
+    """The class of a worker, which loads its models once and grades one partition a call."""
 
-    def __init__(self, source: Path, settings: Settings, fingerprint: str) -> None:
-        """Loads the grader."""
-        self._source, self._settings, self._fingerprint = source, settings, fingerprint
-        self._grader = settings.load()
+    class Worker:
+        def __init__(self) -> None:
+            self._grader = settings.load()
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Grades the partition named in ``row``."""
-        done = grade_partition(Path(row["name"]), self._source, self._settings, self._fingerprint, self._grader)
-        return {"done": json.dumps(asdict(done))}
+        def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+            done = grade_partition(Path(row["name"]), source, settings, fingerprint, self._grader)
+            return {"done": json.dumps(asdict(done))}
+
+    return Worker
 
 
 class RayEngine:
@@ -52,6 +53,7 @@ class RayEngine:
             self._data: Any = import_module("ray.data")
         except ImportError as error:
             raise MissingExtraError(f"Ray is missing ({error}): pip install 'viva-grader[ray]'") from None
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         self._workers = workers
 
     def __call__(self, names: Sequence[Path], source: Path, settings: Settings, fingerprint: str) -> Iterator[Done]:
@@ -64,12 +66,8 @@ class RayEngine:
             self._start()
             self._data.DataContext.get_current().enable_progress_bars = False
             rows = self._data.from_items([{"name": str(name)} for name in names], override_num_blocks=len(names))
-            graded = rows.map(
-                Worker,
-                fn_constructor_args=(source.absolute(), settings, fingerprint),
-                compute=self._pool(len(names)),
-                num_cpus=1,
-            )
+            made = worker(source.absolute(), settings, fingerprint)
+            graded = rows.map(made, compute=self._pool(len(names)), num_cpus=1)
             for row in graded.iter_rows():
                 yield _done(row)
         except self._ray.exceptions.RayError as error:
@@ -87,7 +85,7 @@ class RayEngine:
     def _pool(self, partitions: int) -> Any:
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         most = max(1, min(self._workers or cores, partitions))
-        return self._data.ActorPoolStrategy(min_size=1, max_size=most, max_tasks_in_flight_per_actor=1)
+        return self._data.ActorPoolStrategy(size=most, max_tasks_in_flight_per_actor=1)
 
 
 def _done(row: dict[str, Any]) -> Done:

@@ -19,23 +19,22 @@ from grader.partitions import Settings, grade_folder, local
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "tests" / "data" / "bank"
-TABLES = 24
+TABLES, ROWS = 16, 60
 GAS = "Yeast eats sugar and gives off carbon dioxide, and gluten traps the gas in small bubbles."
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install viva-grader[ray]")
 
 
-@pytest.mark.slow
 @needs_ray
 def test_a_node_that_dies_midway_changes_nothing(tmp_path: Path) -> None:
     source, here, there = (tmp_path / name for name in ("source", "here", "there"))
     source.mkdir()
     for table in range(TABLES):
-        names = [f"{table}-{at}" for at in range(150)]
+        names = [f"{table}-{at}" for at in range(ROWS)]
         frame = pd.DataFrame({"candidate": names, "item": "dough-rises", "response": [f"{GAS} {n}" for n in names]})
         frame.to_csv(source / f"{table:02}.csv", index=False)
     assert len(list(grade_folder(source, Settings(here, load_bank(BANK), encoder="hash"), local))) == TABLES
-    command = [sys.executable, str(ROOT / "tests" / "grader" / "two_nodes.py"), source, there, BANK, "3"]
+    command = [sys.executable, str(ROOT / "tests" / "grader" / "two_nodes.py"), source, there, BANK, "2"]
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180",
     }  # fmt: skip
@@ -44,9 +43,9 @@ def test_a_node_that_dies_midway_changes_nothing(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
-    assert 3 <= report["killed_at"][0] < TABLES, "killed midway"
+    assert 2 <= report["killed_at"][0] < TABLES, "killed midway"
     assert report["alive"] == 1
-    assert (report["tables"], report["rows"]) == (TABLES, TABLES * 150)
+    assert (report["tables"], report["rows"]) == (TABLES, TABLES * ROWS)
     files = sorted(path.relative_to(here) for path in here.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(there) for path in there.rglob("*") if path.is_file())
     assert len(files) == 2 * TABLES
