@@ -287,8 +287,8 @@ def _speed(results: Json) -> Iterator[str]:
             yield f"One answer in a running process, {name}: {times}; {outside}."
     again = found["rerun"]
     yield (
-        f"{again['answers']} answers again from the cache after every rubric was edited: {again['ratio']:g} times "
-        f"faster than the first time ({again['first_s']:g} s and {again['again_s']:g} s, models loaded included). The "
+        f"{again['answers']} answers to ten items again from the cache after one rubric was edited: {again['ratio']:g} "
+        f"times faster than the first time ({again['first_s']:g} s and {again['again_s']:g} s, models loaded included). The "
         f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything but the two "
         f"models takes {again['rest_ms']:g} ms an answer. The cache took {again['cache_mb']} MB."
     )

@@ -160,15 +160,16 @@ class _Counting:
 
 
 def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
-    """An exam graded into an empty cache, every rubric edited, and the exam graded again from the cache.
+    """An exam graded into an empty cache, one rubric edited, and the whole exam graded again from the cache.
 
-    Both by a new grader with models that are not loaded yet, as a command would find them; ``rest`` is the time of an
-    answer beside both models, reading the cache included.
+    Both by a new grader with models that are not loaded yet, as a command would find them; the second time they are
+    loaded for the new wording. ``rest`` is the time of an answer beside both models, reading the cache included.
     """
     items = dict(load_bank())
     written = make_answers(sentences(load_bank(), ITEMS, data)[0], count, WORDS, seed)
     total = sum(map(len, written.values()))
-    changed = {name: edited(items[name]) for name in written}
+    first_name = next(iter(written))
+    changed = items | {first_name: edited(items[first_name])}
     counting = _Counting()
     store = BlobStore(folder)
     encoder = CachedEncoder(PackagedEncoder, PACKAGED_SIGNATURE, store)

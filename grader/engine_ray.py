@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from grader.errors import GraderError, MissingExtraError
+from grader.errors import GraderError, MissingExtraError, ModelError
+from grader.grading import Grader
 from grader.partitions import Done, Settings, grade_partition
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -27,6 +28,8 @@ def worker(source: Path, settings: Settings, fingerprint: str) -> type:
     class Worker:
         def __init__(self) -> None:
             self._grader = settings.load()
+            if settings.fingerprint(self._grader) != fingerprint:
+                raise ModelError("this machine has another version of the grader or of its models; install the same")
 
         def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
             done = grade_partition(Path(row["name"]), source, settings, fingerprint, self._grader)
@@ -56,7 +59,9 @@ class RayEngine:
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         self._workers = workers
 
-    def __call__(self, names: Sequence[Path], source: Path, settings: Settings, fingerprint: str) -> Iterator[Done]:
+    def __call__(
+        self, names: Sequence[Path], source: Path, settings: Settings, fingerprint: str, grader: Grader
+    ) -> Iterator[Done]:
         """Each partition when it is finished, in no order.
 
         Raises:

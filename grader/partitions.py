@@ -92,7 +92,8 @@ class Done:
     fresh: bool = True
 
 
-Engine = Callable[[Sequence[Path], Path, Settings, str], Iterable[Done]]
+#: Tables, their folder, settings, fingerprint, and a grader for engines that work in this process.
+Engine = Callable[[Sequence[Path], Path, Settings, str, Grader], Iterable[Done]]
 
 
 def partitions(source: Path, out: Path) -> list[Path]:
@@ -138,7 +139,7 @@ def grade_folder(source: Path, settings: Settings, engine: Engine) -> Iterator[D
     (settings.out / _RECORDS).mkdir(parents=True, exist_ok=True)
     all_done = []
     try:
-        for done in engine(names, source, settings, fingerprint):
+        for done in engine(names, source, settings, fingerprint, grader):
             all_done.append(done)
             yield done
     finally:
@@ -147,9 +148,8 @@ def grade_folder(source: Path, settings: Settings, engine: Engine) -> Iterator[D
     _write_failed(settings.out / FAILED, all_done)
 
 
-def local(names: Sequence[Path], source: Path, settings: Settings, fingerprint: str) -> Iterator[Done]:
+def local(names: Sequence[Path], source: Path, settings: Settings, fingerprint: str, grader: Grader) -> Iterator[Done]:
     """The engine that works in this process, partition by partition."""
-    grader = settings.load()
     for name in names:
         yield grade_partition(name, source, settings, fingerprint, grader)
 

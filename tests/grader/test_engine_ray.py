@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from grader import load_bank
+from grader import ModelError, load_bank
 from grader.cli import app
+from grader.engine_ray import worker
 from grader.partitions import Settings, grade_folder, local
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,13 @@ def test_a_node_that_dies_midway_changes_nothing(tmp_path: Path) -> None:
     for name in files:
         if name.suffix == ".csv":
             assert (here / name).read_bytes() == (there / name).read_bytes()
+
+
+def test_a_machine_with_other_models_does_no_work(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, load_bank(BANK), encoder="hash")
+    assert worker(tmp_path, settings, settings.fingerprint(settings.load()))()
+    with pytest.raises(ModelError, match="another version"):
+        worker(tmp_path, settings, "made elsewhere")()
 
 
 def test_without_ray_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
