@@ -19,6 +19,7 @@ class PartStatistics(View):
 
     mean_share: float = Field(description="Mean points as a share of the weight, 0 to 1.")
     full: int
+    partly: int
     none: int
 
 
@@ -115,6 +116,7 @@ def _parts(rows: Sequence[Row]) -> dict[str, PartStatistics]:
         name: PartStatistics(
             mean_share=round(fmean(found), 4),
             full=sum(one >= 0.995 for one in found),
+            partly=sum(0 < one < 0.995 for one in found),
             none=sum(one <= 0 for one in found),
         )
         for name, found in shares.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from grader.screen import HARD_LIMIT
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
+_DEVANAGARI = re.compile("[\u0900-\u097f]")
 #: Lines of a calculation that are no components.
 LINES = {
     "rounding": mark("rounding"),
@@ -66,6 +68,15 @@ def _when(value: str | None) -> str:
     return value[:16].replace("T", " ") if value else ""
 
 
+def tongue(text: str, language: str) -> str:
+    """The language of a text for those who read it aloud: Hindi where it is in Devanagari, else the one given.
+
+    >>> tongue("त्वरित जाँच", "en"), tongue("Quick check", "en")
+    ('hi', 'en')
+    """
+    return "hi" if _DEVANAGARI.search(text) else language
+
+
 def _line(language: str) -> Callable[[str], str]:
     def show(label: str) -> str:
         kind = label.partition(":")[0]
@@ -94,6 +105,7 @@ def environment(language: str) -> Environment:
         number=_number(language),
         signed=_signed(language),
         when=_when,
+        tongue=tongue,
         upper_first=lambda text: text[:1].upper() + text[1:],
         part=lambda name: component_name(name, translate),
         line=_line(language),

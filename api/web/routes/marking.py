@@ -28,7 +28,8 @@ router = APIRouter(route_class=PageRoute, prefix="/teach")
 Which = Literal["waiting", "unreviewed", "decided", "all"]
 Sort = Literal["mixed", "doubt"]
 _PAGE = 40
-_SHOWN = 12
+#: Groups on a page, answers shown of each, and answers shown of one group by itself.
+_GROUPS, _SHOWN, _ALL = 15, 12, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +129,23 @@ def _around(found: list[Entry], answer_id: str, which: str) -> dict[str, Any]:
 
 
 @router.get("/answers/{answer_id}")
-def answer(ctx: Teacher, answer_id: Id, which: Which = "all", sort: Sort = "mixed") -> Response:
+def answer(
+    ctx: Teacher,
+    answer_id: Id,
+    which: Which = "all",
+    sort: Sort = "mixed",
+    q: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
     """One answer with the rubric, the suggestion, and what can be done."""
     view = ctx.call(review_routes.get_review, answer_id, ctx.me, ctx.svc)
     with ctx.svc.db.read() as session:
         slot = exams.slot_of(session, view["exam"], view["item"])
         item = items.content_of(session, slot.item_id, view["version"])
-        around = _around(queue(session, view["exam"], slot.item_id, sort), answer_id, which)
+        around = _around(queue(session, view["exam"], slot.item_id, sort, q.strip()), answer_id, which)
     machine = in_language(Score.model_validate(view["machine"]), item, ctx.lang)
     text = view["text"]
     shown = [Piece(text)] if view["text_changed"] else pieces(text, spans_of(machine))
-    query = urlencode({"which": which, "sort": sort})
+    query = urlencode({"which": which, "sort": sort, **({"q": q} if q else {})})
     data = {"view": view, "item": item, "machine": machine, "pieces": shown, "around": around, "query": query}
     return ctx.page(
         "marking_answer.html", exam=exam_of(ctx, view["exam"]), tab="marking", **_points(view, machine), **data
@@ -183,17 +190,19 @@ def decide(ctx: Teacher, answer_id: Id, action: str) -> Response:
 
 
 @router.get("/exams/{exam_id}/groups/{slug}")
-def groups(ctx: Teacher, exam_id: Id, slug: SlugPath) -> Response:
-    """Answers that say the same, to mark at once."""
+def groups(ctx: Teacher, exam_id: Id, slug: SlugPath, alone: Annotated[str, Query(max_length=40)] = "") -> Response:
+    """Answers that say the same, to mark at once; of a large group only the first answers, unless it is alone."""
     exam = exam_of(ctx, exam_id)
     found = ctx.call(result_routes.similar_groups, exam_id, slug, ctx.me, ctx.svc)["data"]
-    found = [one for one in found if one["size"] > 1][:15]
+    found = [one for one in found if one["size"] > 1 and alone in ("", one["answers"][0])][:_GROUPS]
+    shown = _ALL if alone else _SHOWN
     with ctx.svc.db.read() as session:
         slot = exams.slot_of(session, exam_id, slug)
         for one in found:
-            one["members"] = _rows(session, one["answers"][:_SHOWN])
-            one["rest"] = one["answers"][_SHOWN:]
-    return ctx.page("marking_groups.html", exam=exam, tab="marking", slug=slug, item=slot.item, groups=found)
+            one["members"] = _rows(session, one["answers"][:shown])
+            one["rest"] = one["answers"][shown:]
+    data = {"slug": slug, "item": slot.item, "groups": found, "alone": alone}
+    return ctx.page("marking_groups.html", exam=exam, tab="marking", **data)
 
 
 @router.post("/exams/{exam_id}/groups/{slug}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from api.problems import Problem
 from api.routes import accounts
@@ -17,16 +17,21 @@ router = APIRouter(route_class=PageRoute, prefix="/teach/exams/{exam_id}/candida
 _PAGE = 200
 
 
-def _show(ctx: Ctx, exam_id: str, *, reveal: bool = False, made: list[dict[str, str]] | None = None) -> Response:
+def _show(
+    ctx: Ctx, exam_id: str, *, page: int = 1, reveal: bool = False, made: list[dict[str, str]] | None = None
+) -> Response:
     rows = ctx.call(roster_routes.get_roster, exam_id, ctx.me, ctx.svc, reveal=reveal)["data"]
-    data = {"rows": rows[:_PAGE], "total": len(rows), "reveal": reveal, "made": made or []}
+    shown, pages = rows[(page - 1) * _PAGE : page * _PAGE], max(1, -(-len(rows) // _PAGE))
+    data = {"rows": shown, "total": len(rows), "page": page, "pages": pages, "reveal": reveal, "made": made or []}
     return ctx.page("teach_candidates.html", exam=exam_of(ctx, exam_id), tab="candidates", **data)
 
 
 @router.get("")
-def candidates(ctx: Teacher, exam_id: Id, reveal: bool = False) -> Response:
+def candidates(
+    ctx: Teacher, exam_id: Id, reveal: bool = False, page: Annotated[int, Query(ge=1, le=100_000)] = 1
+) -> Response:
     """Who takes the exam, opaque unless revealed."""
-    return _show(ctx, exam_id, reveal=reveal)
+    return _show(ctx, exam_id, page=page, reveal=reveal)
 
 
 def _people(text: str) -> list[dict[str, Any]]:

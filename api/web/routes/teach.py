@@ -197,12 +197,14 @@ def statistics(ctx: Teacher, exam_id: Id, now: bool = False) -> Response:
         wrong = _misconceptions(session, exam_id)
         slots = exams.slots(session, exam_id)
     parts = [(one["item"], name, part) for one in found["items"] for name, part in one["parts"].items()]
+    parts.sort(key=lambda one: float(one[2]["mean_share"]))
     data = {
         "stats": found,
         "wrong": wrong,
         "prompts": {slot.slug: slot.item.prompt for slot in slots},
         "scales": {slot.slug: [f"{point:g}" for point in slot.item.scale.points][:41] for slot in slots},
-        "parts": sorted(parts, key=lambda one: float(one[2]["mean_share"])),
+        "parts": parts,
+        "never": [one for one in parts if not one[2]["full"]],
     }
     template = "_statistics.html" if ctx.partial else "teach_statistics.html"
     return ctx.page(template, exam=exam, tab="statistics", **data)

@@ -157,6 +157,25 @@ function formed(box) {
   own();
 }
 
+function continued(place) {
+  const rows = document.querySelector(place.dataset.more);
+  const watch = new IntersectionObserver(async (seen) => {
+    const link = place.querySelector("a[rel=next]");
+    if (!seen.some((one) => one.isIntersecting) || !link || place.getAttribute("aria-busy") === "true") return;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(link.href, { credentials: "same-origin" }), found = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const more = found.querySelector(place.dataset.more), next = found.querySelector("[data-more]");
+      if (more) rows.append(...more.children);
+      const on = next && next.querySelector("a[rel=next]");
+      if (on) link.href = on.href; else { watch.disconnect(); place.remove(); }
+    } catch { watch.disconnect(); }
+    place.removeAttribute("aria-busy");
+    if (place.isConnected) { watch.unobserve(place); watch.observe(place); }
+  }, { rootMargin: "200px" });
+  watch.observe(place);
+}
+
 function summed(form) {
   const total = form.querySelector("[data-total]"), inputs = [...form.querySelectorAll("[data-part]")], step = Number(form.dataset.step), top = Number(form.dataset.max);
   const fixed = Number(form.dataset.fixed || 0);
@@ -179,6 +198,8 @@ function prepare(root) {
   each("[data-lint]", linted);
   each("[data-fields]", formed);
   each("form[data-step]", summed);
+  each("[data-more]", continued);
+  each(".written", (box) => { if (box.scrollHeight > box.clientHeight) box.tabIndex = 0; });
   each("[data-load]", (box) => load(box.dataset.load, {}, box).catch(() => say(body.dataset.failed)));
   each("form[data-confirm]", (form) => form.addEventListener("submit", (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault(); }));
   const area = root.closest ? root.closest("[data-best]") : null;

@@ -42,7 +42,7 @@ def test_what_an_edit_changes(site: Any, visitor: Any) -> None:
     with page.expect_popup() as opened:
         page.click("text=What would this edit change?")
     tab = opened.value
-    expect(tab.locator("h2")).to_contain_text(re.compile("This edit changes [1-3] marks"), timeout=30_000)
+    expect(tab.locator("h2")).to_contain_text(re.compile("This edit changes [1-3] marks"))
     expect(tab.locator(".fact", has_text="Compared")).to_contain_text("3")
     assert page.input_value("[name=yaml]") != text, "the editor keeps the edit"
     visitor.page = tab
