@@ -288,8 +288,8 @@ def _speed(results: Json) -> Iterator[str]:
     again = found["rerun"]
     yield (
         f"{again['answers']} answers to ten items again from the cache after one rubric was edited: {again['ratio']:g} "
-        f"times faster than the first time ({again['first_s']:g} s and {again['again_s']:g} s, models loaded included). The "
-        f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything but the two "
+        f"times faster than first ({again['first_s']:g} s, then {again['again_s']:g} s, loading models included). The "
+        f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything beside the two "
         f"models takes {again['rest_ms']:g} ms an answer. The cache took {again['cache_mb']} MB."
     )
     starts = [

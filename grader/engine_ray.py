@@ -17,22 +17,22 @@ from typing import Any
 
 from grader.errors import GraderError, MissingExtraError, ModelError
 from grader.grading import Grader
-from grader.partitions import Done, Settings, grade_partition
+from grader.partitions import Done, Settings, Signatures, grade_partition
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def worker(source: Path, settings: Settings, fingerprint: str) -> type:
+def worker(source: Path, settings: Settings, signatures: Signatures) -> type:
     """The class of a worker, which loads its models once and grades one partition a call."""
 
     class Worker:
         def __init__(self) -> None:
             self._grader = settings.load()
-            if settings.fingerprint(self._grader) != fingerprint:
+            if settings.signatures(self._grader) != signatures:
                 raise ModelError("this machine has another version of the grader or of its models; install the same")
 
         def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-            done = grade_partition(Path(row["name"]), source, settings, fingerprint, self._grader)
+            done = grade_partition(Path(row["name"]), source, settings, signatures, self._grader)
             return {"done": json.dumps(asdict(done))}
 
     return Worker
@@ -60,7 +60,7 @@ class RayEngine:
         self._workers = workers
 
     def __call__(
-        self, names: Sequence[Path], source: Path, settings: Settings, fingerprint: str, grader: Grader
+        self, names: Sequence[Path], source: Path, settings: Settings, signatures: Signatures, grader: Grader
     ) -> Iterator[Done]:
         """Each partition when it is finished, in no order.
 
@@ -71,7 +71,7 @@ class RayEngine:
             self._start()
             self._data.DataContext.get_current().enable_progress_bars = False
             rows = self._data.from_items([{"name": str(name)} for name in names], override_num_blocks=len(names))
-            made = worker(source.absolute(), settings, fingerprint)
+            made = worker(source.absolute(), settings, signatures)
             graded = rows.map(made, compute=self._pool(len(names)), num_cpus=1)
             for row in graded.iter_rows():
                 yield _done(row)

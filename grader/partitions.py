@@ -12,7 +12,6 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +64,11 @@ class Settings:
         """The grader."""
         return load_grader(self.encoder, cache=self.cache, limit=self.limit)
 
-    def fingerprint(self, grader: Grader) -> str:
-        """Hash of everything that marks depend on besides the tables."""
+    def signatures(self, grader: Grader) -> dict[str, str]:
+        """Everything that marks of each item depend on besides the answers, by item id."""
         items = [Item.from_reference("?", "!")] if self.bank is None else self.bank.values()
-        signatures = [
-            grader.signature(item, self.calibrations[item.id].name if item.id in self.calibrations else "none")
-            for item in items
-        ]
-        return sha256("\n".join([self.language, str(self.bank is None), *sorted(signatures)]).encode()).hexdigest()
+        names = {item.id: self.calibrations[item.id].name for item in items if item.id in self.calibrations}
+        return {item.id: grader.signature(item, names.get(item.id, "none")) for item in items}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +88,9 @@ class Done:
     fresh: bool = True
 
 
-#: Tables, their folder, settings, fingerprint, and a grader for engines that work in this process.
-Engine = Callable[[Sequence[Path], Path, Settings, str, Grader], Iterable[Done]]
+Signatures = Mapping[str, str]
+#: Tables, their folder, settings, signatures, and a grader for engines that work in this process.
+Engine = Callable[[Sequence[Path], Path, Settings, Signatures, Grader], Iterable[Done]]
 
 
 def partitions(source: Path, out: Path) -> list[Path]:
@@ -135,11 +132,11 @@ def grade_folder(source: Path, settings: Settings, engine: Engine) -> Iterator[D
     """
     names = partitions(source, settings.out)
     grader = settings.load()
-    fingerprint = settings.fingerprint(grader)
+    signatures = settings.signatures(grader)
     (settings.out / _RECORDS).mkdir(parents=True, exist_ok=True)
     all_done = []
     try:
-        for done in engine(names, source, settings, fingerprint, grader):
+        for done in engine(names, source, settings, signatures, grader):
             all_done.append(done)
             yield done
     finally:
@@ -148,13 +145,15 @@ def grade_folder(source: Path, settings: Settings, engine: Engine) -> Iterator[D
     _write_failed(settings.out / FAILED, all_done)
 
 
-def local(names: Sequence[Path], source: Path, settings: Settings, fingerprint: str, grader: Grader) -> Iterator[Done]:
+def local(
+    names: Sequence[Path], source: Path, settings: Settings, signatures: Signatures, grader: Grader
+) -> Iterator[Done]:
     """The engine that works in this process, partition by partition."""
     for name in names:
-        yield grade_partition(name, source, settings, fingerprint, grader)
+        yield grade_partition(name, source, settings, signatures, grader)
 
 
-def grade_partition(name: Path, source: Path, settings: Settings, fingerprint: str, grader: Grader) -> Done:
+def grade_partition(name: Path, source: Path, settings: Settings, signatures: Signatures, grader: Grader) -> Done:
     """Grades one table, unless that was done before with the same table and settings.
 
     Nothing is lost when this is interrupted, or done twice at the same time: the result is renamed into place when it
@@ -165,9 +164,9 @@ def grade_partition(name: Path, source: Path, settings: Settings, fingerprint: s
         OSError: The result cannot be written.
     """
     out, record = settings.out / name, settings.out / _RECORDS / f"{name}.json"
-    made_from = {"source": file_sha256(source / name), "run": fingerprint}
+    made_from = {"source": file_sha256(source / name), "language": settings.language}
     known = _read_record(record)
-    if known is not None and known["made_from"] == made_from and (known["rows"] == 0 or out.exists()):
+    if known is not None and _fits(known, made_from, signatures) and (known["rows"] == 0 or out.exists()):
         return Done(str(name), known["rows"], tuple((row, why) for row, why in known["failed"]), fresh=False)
     for folder in (out.parent, record.parent):
         folder.mkdir(parents=True, exist_ok=True)
@@ -175,23 +174,34 @@ def grade_partition(name: Path, source: Path, settings: Settings, fingerprint: s
     out.unlink(missing_ok=True)  # it was made from something else
     unfinished = record.with_name(f"{uuid.uuid4().hex}-{settings.run}{name.suffix}")
     try:
-        done = _grade(name, source, settings, grader, unfinished)
+        done, items = _grade(name, source, settings, grader, unfinished)
     except InputError as error:
         return Done(str(name), 0, ((None, str(error)),))
     if done.rows:
         unfinished.replace(out)
-    _write_whole(record, settings.run, json.dumps({**asdict(done), "made_from": made_from}))
+    used = signatures if done.failed else {item: signatures[item] for item in items}
+    _write_whole(record, settings.run, json.dumps({**asdict(done), "made_from": made_from, "signatures": dict(used)}))
     return done
 
 
-def _grade(name: Path, source: Path, settings: Settings, grader: Grader, out: Path) -> Done:
+def _fits(record: Mapping[str, Any], made_from: Mapping[str, str], signatures: Signatures) -> bool:
+    """Whether a record's result would be the same today; where rows have failed, another rubric may mend them."""
+    if record["made_from"] != made_from:
+        return False
+    if record["failed"]:
+        return bool(record["signatures"] == dict(signatures))
+    return all(signatures.get(item) == line for item, line in record["signatures"].items())
+
+
+def _grade(name: Path, source: Path, settings: Settings, grader: Grader, out: Path) -> tuple[Done, set[str]]:
+    """Writes the result, and returns what came of it and the ids of the items that were answered."""
     pieces = open_pieces(source / name)
     table = check_table(pieces, settings.bank, tolerant=True)
     failed = dict(table.refused)
     with open_sink(out, delimiter=pieces.delimiter, decimal=pieces.decimal, types=table.types) as sink:
         for block in _blocks(table, settings, grader, failed):
             sink.write(block)
-    return Done(str(name), sink.rows, tuple(sorted(failed.items())))
+    return Done(str(name), sink.rows, tuple(sorted(failed.items()))), set(table.items)
 
 
 def _blocks(table: CheckedTable, settings: Settings, grader: Grader, failed: dict[int, str]) -> Iterator[pd.DataFrame]:
@@ -231,7 +241,7 @@ def _read_record(path: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    whole = isinstance(found, dict) and {"made_from", "rows", "failed"} <= found.keys()
+    whole = isinstance(found, dict) and {"made_from", "rows", "failed", "signatures"} <= found.keys()
     return found if whole else None
 
 

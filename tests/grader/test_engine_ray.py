@@ -57,9 +57,9 @@ def test_a_node_that_dies_midway_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_machine_with_other_models_does_no_work(tmp_path: Path) -> None:
     settings = Settings(tmp_path, load_bank(BANK), encoder="hash")
-    assert worker(tmp_path, settings, settings.fingerprint(settings.load()))()
+    assert worker(tmp_path, settings, settings.signatures(settings.load()))()
     with pytest.raises(ModelError, match="another version"):
-        worker(tmp_path, settings, "made elsewhere")()
+        worker(tmp_path, settings, {"dough-rises": "made elsewhere"})()
 
 
 def test_without_ray_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

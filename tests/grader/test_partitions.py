@@ -85,15 +85,27 @@ def test_what_is_there_and_fits_is_not_graded_again(source: Path, tmp_path: Path
     assert not any(one.fresh for one in run(source, settings(tmp_path, bank)).values())
 
 
-@pytest.mark.parametrize("what", ["rubric", "language"])
-def test_other_settings_grade_everything_again(what: str, source: Path, tmp_path: Path, bank: Bank) -> None:
+def test_another_language_grades_everything_again(source: Path, tmp_path: Path, bank: Bank) -> None:
     run(source, settings(tmp_path, bank))
-    changed = settings(tmp_path, bank, language="de")
-    if what == "rubric":
-        item = bank["dough-rises"]
-        edited = Item.model_validate({**item.model_dump(), "reference_answer": item.reference_answer + " And so on."})
-        changed = settings(tmp_path, {**bank, "dough-rises": edited})  # type: ignore[arg-type]
-    assert all(one.fresh for one in run(source, changed).values())
+    assert all(one.fresh for one in run(source, settings(tmp_path, bank, language="de")).values())
+
+
+def edited(bank: Bank, name: str) -> dict[str, Item]:
+    changed = {**bank[name].model_dump(), "reference_answer": f"{bank[name].reference_answer} And so on."}
+    return {**bank, name: Item.model_validate(changed)}
+
+
+def test_an_edited_rubric_grades_the_tables_with_its_item_again(source: Path, tmp_path: Path, bank: Bank) -> None:
+    table(source / "d.csv", item="onion-tears")
+    table(source / "e.csv", item=["onion-tears", "dough-rises", "unknown", "onion-tears"])
+    run(source, settings(tmp_path, bank))
+    again = run(source, Settings(tmp_path / "out", edited(bank, "onion-tears"), encoder="hash"))
+    assert {name for name, one in again.items() if one.fresh} == {"d.csv", "e.csv"}
+    added = Item.model_validate({**bank["dough-rises"].model_dump(), "id": "unknown", "aliases": []})
+    more = {**edited(bank, "onion-tears"), "unknown": added}
+    again = run(source, Settings(tmp_path / "out", more, encoder="hash"))
+    assert {name for name, one in again.items() if one.fresh} == {"e.csv"}
+    assert again["e.csv"].failed == (), "its row 4 can be graded now"
 
 
 def test_a_damaged_record_is_no_record(source: Path, tmp_path: Path, bank: Bank) -> None:
@@ -193,7 +205,7 @@ class Broken(HashEncoder):
 def test_an_answer_that_breaks_the_grader_costs_itself_only(tmp_path: Path, bank: Bank) -> None:
     table(tmp_path / "source" / "a.csv", response=[GAS, "poison", GAS, GAS])
     chosen, grader = settings(tmp_path, bank), Grader(Broken(RuntimeError("the answer was: poison")))
-    done = grade_partition(Path("a.csv"), tmp_path / "source", chosen, "x", grader)
+    done = grade_partition(Path("a.csv"), tmp_path / "source", chosen, chosen.signatures(grader), grader)
     assert (done.rows, done.failed) == (3, ((3, "RuntimeError"),))
 
 
@@ -202,7 +214,7 @@ def test_what_concerns_all_answers_ends_the_run(error: Exception, tmp_path: Path
     table(tmp_path / "source" / "a.csv", response=[GAS, "poison", GAS, GAS])
     chosen, grader = settings(tmp_path, bank), Grader(Broken(error))
     with pytest.raises(type(error)):
-        grade_partition(Path("a.csv"), tmp_path / "source", chosen, "x", grader)
+        grade_partition(Path("a.csv"), tmp_path / "source", chosen, chosen.signatures(grader), grader)
     assert not (tmp_path / "out" / "a.csv").exists()
 
 
