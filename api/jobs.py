@@ -13,13 +13,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.db import LOCK, Database
 from api.db.models import Chunk, Job
 
+#: Seconds that a lease may seem to end too late, because the clock was read before a wait for the database.
+_SLACK = 60.0
 Store = Callable[[Session, Chunk, Job], None]
 
 
@@ -29,11 +31,16 @@ def owner_name() -> str:
 
 
 def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None:
-    """The next free chunk of an active job, now leased to ``owner``; ``None`` when there is none."""
+    """The next free chunk of an active job, now leased to ``owner``; ``None`` when there is none.
+
+    A lease that ends later than any could was given before the clock was set back, and counts as over.
+    """
+    now = db.now()
+    over = or_(Chunk.lease_until < now, Chunk.lease_until > now + lease + _SLACK)
     free = (
         select(Chunk.id)
         .join(Job, Job.id == Chunk.job_id)
-        .where(Job.state == "active", Chunk.state == "pending", Chunk.lease_until < db.now())
+        .where(Job.state == "active", Chunk.state == "pending", over)
         .order_by(Chunk.id)
         .limit(1)
     )

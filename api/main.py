@@ -6,11 +6,15 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 
+import structlog
 import uvicorn
 
 from api import db as database
@@ -19,10 +23,12 @@ from api.auth import Secrets
 from api.backup import export_all, import_all
 from api.db import Database
 from api.logs import configure
+from api.processes import Workers
 from api.settings import Settings
-from api.setup import create_organisation, first_key
+from api.setup import create_organisation, first_key, new_administrator
 from api.worker import run_worker
 from grader import load_bank
+from grader.errors import GraderError
 
 
 def serve(settings: Settings | None = None, announce: Callable[[str], None] = print) -> None:
@@ -35,13 +41,6 @@ def serve(settings: Settings | None = None, announce: Callable[[str], None] = pr
     settings = settings or Settings()
     configure(settings.log_level)
     prepare(settings, announce)
-    context = multiprocessing.get_context("spawn")
-    workers = [
-        context.Process(target=_worker_process, args=(settings, os.getpid()), daemon=True)
-        for _ in range(settings.workers)
-    ]
-    for one in workers:
-        one.start()
     announce(f"Listening on http://{settings.host}:{settings.port}  (API description: /docs)")
     config = uvicorn.Config(
         create_app(settings),
@@ -53,13 +52,8 @@ def serve(settings: Settings | None = None, announce: Callable[[str], None] = pr
         h11_max_incomplete_event_size=64 * 1024,
         server_header=False,
     )
-    try:
+    with Workers(partial(_start_worker, settings), settings.workers):
         uvicorn.Server(config).run()
-    finally:
-        for one in workers:
-            one.terminate()
-        for one in workers:
-            one.join(30)
 
 
 def prepare(settings: Settings, announce: Callable[[str], None] = print) -> None:
@@ -75,8 +69,14 @@ def prepare(settings: Settings, announce: Callable[[str], None] = print) -> None
         db.close()
 
 
+def _start_worker(settings: Settings) -> BaseProcess:
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_worker_process, args=(settings, os.getpid()), daemon=True)
+    process.start()
+    return process
+
+
 def _worker_process(settings: Settings, parent: int) -> None:
-    configure(settings.log_level)
     stop = threading.Event()
 
     def watch() -> None:
@@ -85,11 +85,21 @@ def _worker_process(settings: Settings, parent: int) -> None:
         stop.set()
 
     threading.Thread(target=watch, daemon=True).start()
-    worker(settings, stop)
+    try:
+        worker(settings, stop)
+    except GraderError as error:
+        structlog.get_logger("worker").error("scorer", reason=str(error))
+        sys.exit(2)
 
 
 def worker(settings: Settings | None = None, stop: threading.Event | None = None) -> None:
-    """Grade until SIGTERM, SIGINT or ``stop``; the chunk under way is finished and stored."""
+    """Grade until SIGTERM, SIGINT or ``stop``; the chunk under way is finished and stored.
+
+    Raises:
+        GraderError: The scorer cannot be loaded.
+    """
+    settings = settings or Settings()
+    configure(settings.log_level)
     stop = stop or threading.Event()
 
     def on_signal(_: int, __: FrameType | None) -> None:
@@ -98,7 +108,7 @@ def worker(settings: Settings | None = None, stop: threading.Event | None = None
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, on_signal)
         signal.signal(signal.SIGINT, on_signal)
-    run_worker(settings or Settings(), stop)
+    run_worker(settings, stop)
 
 
 def upgrade(settings: Settings | None = None) -> None:
@@ -116,12 +126,33 @@ def add_organisation(name: str, settings: Settings | None = None) -> tuple[str, 
         db.close()
 
 
-def export_organisation(org_id: str, path: Path, settings: Settings | None = None) -> None:
-    """Write everything of an organisation into a file."""
-    db = Database((settings or Settings()).database_url)
+def add_administrator(org_id: str, settings: Settings | None = None) -> str:
+    """A new administrator's key of an organisation.
+
+    Raises:
+        Problem: There is no such organisation.
+    """
+    settings = settings or Settings()
+    db = Database(settings.database_url)
     try:
-        path.write_bytes(export_all(db, org_id))
+        return new_administrator(db, Secrets(settings.resolve_pepper()), org_id)
     finally:
+        db.close()
+
+
+def export_organisation(org_id: str, path: Path, settings: Settings | None = None) -> None:
+    """Write everything of an organisation into a file, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written, as on a full disk; a file that was there before stays.
+    """
+    db = Database((settings or Settings()).database_url)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(export_all(db, org_id))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
         db.close()
 
 

@@ -143,6 +143,7 @@ def from_library(error: GraderError, code: str = "invalid") -> Problem:
         return Problem("not-found", str(error))
     if isinstance(error, InputError):
         return Problem(code, str(error))
+    structlog.get_logger("api").error("scorer", reason=str(error))
     return Problem("unavailable", "the scorer is not available; an administrator finds the reason in the log")
 
 

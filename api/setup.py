@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from api import items
 from api.auth import Secrets, create_key
 from api.db import Database
-from api.db.models import Organisation
+from api.db.models import Audit, Organisation
+from api.problems import Problem
 from grader.rubric import Item
 
 
@@ -28,6 +29,20 @@ def first_key(db: Database, hashes: Secrets, bank: Iterable[Item]) -> str | None
         if session.scalar(select(Organisation.id).limit(1)):
             return None
         return _create(session, hashes, "School", bank)[1]
+
+
+def new_administrator(db: Database, hashes: Secrets, org_id: str) -> str:
+    """A new administrator's key; the others go on.
+
+    Raises:
+        Problem: There is no organisation of this id.
+    """
+    with db.write() as session:
+        if session.get(Organisation, org_id) is None:
+            raise Problem("not-found", "no organisation of this id")
+        row, key = create_key(session, hashes, org_id=org_id, role="admin", label="made on the server")
+        session.add(Audit(org_id=org_id, actor="server", action="key", subject=row.id))
+        return key
 
 
 def _create(session: Session, hashes: Secrets, name: str, bank: Iterable[Item]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -81,6 +82,8 @@ def _joint_type(pa: Any, old: Any, new: Any) -> Any:
 def open_sink(out: Path, *, delimiter: str | None = None, decimal: Decimal = ".", types: Any = None) -> Iterator[Sink]:
     """A sink for ``out``; at the end, and after an error too, ``out`` gets the rows that are complete.
 
+    Where even these cannot be written, as on a full disk, ``out`` stays as it was.
+
     Args:
         out: The result file.
         delimiter: Of a CSV result; a comma if not given.
@@ -92,11 +95,15 @@ def open_sink(out: Path, *, delimiter: str | None = None, decimal: Decimal = "."
     try:
         yield sink
     finally:
-        sink.close()
-        if sink.rows:
-            part.replace(out)
-        else:
-            part.unlink(missing_ok=True)
+        whole = False
+        try:
+            sink.close()
+            whole = sink.rows > 0
+        finally:
+            if whole:
+                part.replace(out)
+            else:
+                part.unlink(missing_ok=True)
 
 
 def _sink(part: Path, suffix: str, delimiter: str | None, decimal: Decimal, types: Any) -> _Csv | _Parquet | _Workbook:
@@ -130,7 +137,7 @@ class _Csv:
 
     def __init__(self, part: Path, delimiter: str, decimal: Decimal) -> None:
         self.rows = 0
-        self._file = part.open("wb")
+        self._part, self._file = part, part.open("wb")
         self._delimiter, self._decimal = delimiter, decimal
         self._safe = 0
 
@@ -144,9 +151,9 @@ class _Csv:
         self._safe, self.rows = self._file.tell(), self.rows + len(block)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._file.truncate(self._safe)
-        self._file.close()
+        with contextlib.suppress(OSError):  # what did not fit on the disk is still in the buffer
+            self._file.close()
+        os.truncate(self._part, self._safe)
 
 
 class _Parquet:

@@ -61,22 +61,23 @@ def add_organisation(name: Annotated[str, typer.Argument(help="Its name.")]) -> 
     console().print(f"{ident}  {key}", soft_wrap=True)
 
 
+@database.command("new-key")
+def new_key(organisation: OrganisationOption = None) -> None:
+    """Make an administrator's key, shown this once, for when none is left or the pepper was changed."""
+    settings = _settings()
+    chosen = organisation or _only_organisation(settings)
+    console().print(_call("add_administrator", chosen, settings=settings), soft_wrap=True)
+
+
 def export_all(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write.")],
     organisation: OrganisationOption = None,
 ) -> None:
     """Write everything an organisation has stored in the service into one file."""
     settings = _settings()
-    if organisation is None:
-        known = _call("organisations", settings=settings)
-        if len(known) != 1:
-            some = ", ".join(f"{ident} ({name})" for ident, name in known[:10])
-            raise InputError(
-                f"the database has {len(known)} organisations; choose with --organisation: {some or 'none'}"
-            )
-        organisation = known[0][0]
-    _call("export_organisation", organisation, path, settings=settings)
-    console().print(f"{organisation} written to {path}", soft_wrap=True)
+    chosen = organisation or _only_organisation(settings)
+    _call("export_organisation", chosen, path, settings=settings)
+    console().print(f"{chosen} written to {path}", soft_wrap=True)
 
 
 def import_all(path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that export-all wrote.")]) -> None:
@@ -84,6 +85,14 @@ def import_all(path: Annotated[Path, typer.Argument(metavar="PATH", help="A file
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     console().print(f"{_call('import_organisation', path, settings=_settings())} imported")
+
+
+def _only_organisation(settings: Any) -> str:
+    known: list[tuple[str, str]] = _call("organisations", settings=settings)
+    if len(known) != 1:
+        some = ", ".join(f"{ident} ({name})" for ident, name in known[:10])
+        raise InputError(f"the database has {len(known)} organisations; choose with --organisation: {some or 'none'}")
+    return known[0][0]
 
 
 def _settings(**given: object) -> Any:

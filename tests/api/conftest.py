@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +19,14 @@ import pytest
 import structlog
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
 from starlette.testclient import TestClient
 
 from api.app import create_app, create_services
 from api.auth import create_key
 from api.db import new_id, upgrade
+from api.db.models import Answer, Mark, MarkEvent
 from api.settings import Settings
 from api.setup import create_organisation
 from api.worker import Worker
@@ -164,6 +167,32 @@ class Service:
         self.call("POST", f"/exams/{exam['id']}/grade")
         self.work()
         return exam
+
+    def started(self, people: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """An exam of two items with answers, and the job that is to grade them."""
+        exam = self.exam()
+        texts = {
+            f"{n:04}": {"practice-one": f"It keeps {n} results.", "practice-two": f"Later use {n}."}
+            for n in range(people)
+        }
+        self.answer(exam["id"], texts)
+        return exam, self.call("POST", f"/exams/{exam['id']}/grade")
+
+    def wait_for(self, job: dict[str, Any], seconds: float = 40) -> None:
+        """Wait until a job is done."""
+        deadline = time.monotonic() + seconds
+        while self.call("GET", f"/jobs/{job['id']}")["state"] == "active" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert self.call("GET", f"/jobs/{job['id']}")["state"] == "done"
+
+    def assert_marked_once(self, exam: dict[str, Any], expected: int) -> None:
+        """Every answer has one mark, and every mark one event in its history."""
+        count = select(func.count())
+        with self.client.app.state.services.db.read() as session:  # type: ignore[attr-defined]
+            answers = session.scalar(count.select_from(Answer).where(Answer.exam_id == exam["id"]))
+            marked = session.scalar(count.select_from(Mark).where(Mark.exam_id == exam["id"]))
+            events = session.scalar(count.select_from(MarkEvent).where(MarkEvent.org_id == self.org_id))
+        assert answers == marked == events == expected
 
     def other(self) -> Service:
         """A second organisation on the same application."""
@@ -316,16 +345,23 @@ def postgres_database(postgres_url: str) -> Callable[[], str]:
 
 
 @pytest.fixture
-def postgres_service(postgres_database: Callable[[], str], builder: Builder) -> Iterator[Callable[..., Service]]:
-    """Makes a service on an empty PostgreSQL database."""
+def service_on(builder: Builder) -> Iterator[Callable[..., Service]]:
+    """Makes a service on the empty database of an address."""
     with builder.services() as build:
 
-        def make(**changes: Any) -> Service:
-            url = postgres_database()
+        def make(url: str, **changes: Any) -> Service:
             upgrade(url)
             return build(settings_for(Path(), database_url=url, **changes))
 
         yield make
+
+
+@pytest.fixture
+def postgres_service(
+    postgres_database: Callable[[], str], service_on: Callable[..., Service]
+) -> Callable[..., Service]:
+    """Makes a service on an empty PostgreSQL database."""
+    return lambda **changes: service_on(postgres_database(), **changes)
 
 
 @pytest.fixture(scope="session")

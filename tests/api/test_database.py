@@ -15,6 +15,7 @@ from api.db import Database
 from api.db.models import Base
 from api.problems import Problem
 from api.settings import Settings, SettingsError
+from api.setup import new_administrator
 
 
 def test_migrations_make_the_tables_of_the_models(empty_database):
@@ -77,3 +78,13 @@ def test_pepper(tmp_path):
         Settings(database_url=url, pepper="short").resolve_pepper()
     with pytest.raises(SettingsError, match="not set"):
         Settings(database_url="postgresql+psycopg://x/y").resolve_pepper()
+
+
+def test_an_administrators_key_made_on_the_server(service):
+    svc = service.client.app.state.services
+    head = {"Authorization": f"Bearer {new_administrator(svc.db, svc.secrets, service.org_id)}"}
+    assert service.client.get("/v1/me", headers=head).json()["role"] == "admin"
+    newest = service.client.get("/v1/audit", headers=head).json()["data"][0]
+    assert (newest["actor"], newest["action"]) == ("server", "key")
+    with pytest.raises(Problem, match="no organisation"):
+        new_administrator(svc.db, svc.secrets, "unknown")

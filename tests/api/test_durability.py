@@ -12,9 +12,7 @@ import threading
 import time
 
 import pytest
-from sqlalchemy import func, select
 
-from api.db.models import Answer, Mark, MarkEvent
 from api.worker import run_worker
 
 _SCRIPT = textwrap.dedent(
@@ -47,23 +45,6 @@ def start_worker(settings):
     return subprocess.Popen([sys.executable, "-c", _SCRIPT, text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def prepare(service, people):
-    exam = service.exam()
-    texts = {
-        f"{n:04}": {"practice-one": f"It keeps {n} results.", "practice-two": f"Later use {n}."} for n in range(people)
-    }
-    service.answer(exam["id"], texts)
-    return exam, service.call("POST", f"/exams/{exam['id']}/grade")
-
-
-def check_exactly_one(service, exam, expected):
-    with service.client.app.state.services.db.read() as session:
-        answers = session.scalar(select(func.count()).select_from(Answer).where(Answer.exam_id == exam["id"]))
-        marked = session.scalar(select(func.count()).select_from(Mark).where(Mark.exam_id == exam["id"]))
-        events = session.scalar(select(func.count()).select_from(MarkEvent).where(MarkEvent.org_id == service.org_id))
-    assert answers == marked == events == expected
-
-
 def kill_at_random(service, job, chance):
     """Start a worker and kill it at a random moment of its work, whatever the speed of the machine."""
     begun = progress(service, job)
@@ -87,7 +68,7 @@ def progress(service, job):
 
 
 def kill_and_resume(service, kills, people, seed):
-    exam, job = prepare(service, people)
+    exam, job = service.started(people)
     chance = random.Random(seed)
     for _ in range(kills):
         kill_at_random(service, job, chance)
@@ -96,13 +77,10 @@ def kill_and_resume(service, kills, people, seed):
     scorer = service.client.app.state.services.scorer.get()
     thread = threading.Thread(target=run_worker, args=(service.settings, stop, scorer))
     thread.start()
-    deadline = time.monotonic() + 120
-    while service.call("GET", f"/jobs/{job['id']}")["state"] == "active" and time.monotonic() < deadline:
-        time.sleep(0.1)
+    service.wait_for(job, 120)
     stop.set()
     thread.join(10)
-    assert service.call("GET", f"/jobs/{job['id']}")["state"] == "done"
-    check_exactly_one(service, exam, people * 2)
+    service.assert_marked_once(exam, people * 2)
     return killed_at
 
 
@@ -125,20 +103,17 @@ def test_kill_twenty_times_on_postgresql(postgres_service):
 
 
 def share(service):
-    exam, job = prepare(service, 60)
+    exam, job = service.started(60)
     stop = threading.Event()
     scorer = service.client.app.state.services.scorer.get()
     threads = [threading.Thread(target=run_worker, args=(service.settings, stop, scorer)) for _ in range(3)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 40
-    while service.call("GET", f"/jobs/{job['id']}")["state"] == "active" and time.monotonic() < deadline:
-        time.sleep(0.05)
+    service.wait_for(job)
     stop.set()
     for thread in threads:
         thread.join(10)
-    assert service.call("GET", f"/jobs/{job['id']}")["state"] == "done"
-    check_exactly_one(service, exam, 120)
+    service.assert_marked_once(exam, 120)
 
 
 def test_workers_share_a_job(make_service):
@@ -147,3 +122,28 @@ def test_workers_share_a_job(make_service):
 
 def test_workers_share_a_job_on_postgresql(postgres_service):
     share(postgres_service(chunk_size=3))
+
+
+def two_processes(service):
+    """Both start at the same time and see the same chunks."""
+    exam, job = service.started(40)
+    processes = [start_worker(service.settings) for _ in range(2)]
+    try:
+        for process in processes:
+            assert process.stdout.readline() == b"ready\n"
+        service.wait_for(job, 60)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait(10)
+            process.stdout.close()
+    service.assert_marked_once(exam, 80)
+
+
+def test_two_processes_on_one_job(make_service):
+    two_processes(make_service(chunk_size=2))
+
+
+@pytest.mark.slow
+def test_two_processes_on_one_job_on_postgresql(postgres_service):
+    two_processes(postgres_service(chunk_size=2))

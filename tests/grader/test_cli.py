@@ -272,6 +272,7 @@ def test_the_database_of_the_service_is_made_filled_moved(tmp_path: Path, monkey
     ident = added.stdout.split()[0]
     assert grader("db", "organisations").stdout == f"{ident}  School\n"
     assert grader("export-all", str(tmp_path / "all.zip")).exit_code == 0
+    assert grader("db", "new-key").output.startswith("gk_")
     fails(grader("import-all", str(tmp_path / "one.db")), "no exported organisation")
     monkeypatch.setenv("GRADER_DATABASE_URL", f"sqlite:///{tmp_path / 'two.db'}")
     assert grader("db", "upgrade").exit_code == 0
