@@ -129,6 +129,7 @@ class Visitor:
     page: Page
     complaints: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
 
     def watch(self) -> None:
         """Begin to take notes."""
@@ -136,6 +137,12 @@ class Visitor:
         self.page.on("console", lambda line: self._note(line.type in ("error", "warning"), f"console: {line.text}"))
         self.page.on("pageerror", lambda error: self._note(True, f"script: {error}"))
         self.page.on("request", lambda one: self._note(urlsplit(one.url).netloc != host, f"request: {one.url}"))
+        self.page.on("response", lambda one: self.sizes.append(int(one.headers.get("content-length", 0))))
+
+    def received(self) -> int:
+        """Bytes that pages, their parts and their files had since this was asked last."""
+        found, self.sizes = self.sizes, []
+        return sum(found)
 
     def _note(self, wrong: bool, text: str) -> None:
         if wrong and not any(one in text for one in self.expected):

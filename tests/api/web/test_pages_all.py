@@ -119,17 +119,6 @@ REST = ["/", "/sign-in", "/set-password", "/practice", "/practice/{slug}", "/viv
 MINE = ["/my", "/my/{exam_id}", "/viva/{viva_id}"]
 
 
-class Meter:
-    """Bytes that a window has received."""
-
-    def __init__(self, page: Any) -> None:
-        self.answers: list[Any] = []
-        page.on("response", lambda answer: self.answers.append(answer))
-
-    def bytes(self) -> int:
-        return sum(len(one.body()) for one in self.answers if one.status == 200)
-
-
 def _soon_ready(page: Any) -> bool:
     """Whether the page in the window was interactive within a second, once in three loads."""
     for _ in range(3):
@@ -155,11 +144,12 @@ def _visit(visitor: Any, path: str) -> None:
     page.set_default_timeout(40_000)
     visitor.page = page
     visitor.watch()
-    meter = Meter(page)
+    visitor.received()
     answer = page.goto(visitor.site.url + path)
     assert answer.status == 200, path
     page.wait_for_load_state("networkidle")
-    assert meter.bytes() < LIMIT, f"{path}: {meter.bytes():,} bytes"
+    size = visitor.received()
+    assert 0 < size < LIMIT, f"{path}: {size:,} bytes"
     visitor.check(path)
     assert _soon_ready(page), path
     page.close()

@@ -120,7 +120,7 @@ def test_viva_asks_on_and_sums_up(visitor: Any) -> None:
 
 def test_the_hindi_quick_check(visitor: Any) -> None:
     page = visitor.go("/checks/no-softmax-before-ce")
-    label = page.locator("[lang=hi]", has_text="त्वरित जाँच")
+    label = page.locator("main [lang=hi]", has_text="त्वरित जाँच")
     expect(label).to_be_visible()
     page.click("button[name=language][value=hi]")
     page.locator(".option", has_text="runs log_softmax itself").first.click()
