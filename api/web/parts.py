@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from api.problems import Problem
@@ -40,7 +40,7 @@ def added(text: str, path: str, name: str = "") -> tuple[str, str]:
 
 def _add_component(data: Any, name: str) -> str:
     found = data.setdefault("components", {})
-    if not isinstance(found, Mapping):
+    if not isinstance(found, MutableMapping):
         raise Problem("invalid", "components is no mapping; correct the YAML first")
     if not _NAME.fullmatch(name) or name in found:
         raise Problem("invalid", f"'{name[:60]}' is no new name; allowed: a-z, 0-9 and _, beginning with a letter")

@@ -201,7 +201,7 @@ def groups(ctx: Teacher, exam_id: Id, slug: SlugPath, alone: Annotated[str, Quer
         for one in found:
             one["members"] = _rows(session, one["answers"][:shown])
             one["rest"] = one["answers"][shown:]
-    data = {"slug": slug, "item": slot.item, "groups": found, "alone": alone}
+    data: dict[str, Any] = {"slug": slug, "item": slot.item, "groups": found, "alone": alone}
     return ctx.page("marking_groups.html", exam=exam, tab="marking", **data)
 
 
