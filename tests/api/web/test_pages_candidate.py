@@ -160,7 +160,7 @@ def test_similar_answers_are_marked_at_once_but_for_one(visitor: Any) -> None:
     staff = Staff(visitor.site)
     exam_id = staff.exam()
     words = "view never copies and reshape may copy the data when it has to"
-    answers = [{"candidate": f"{exam_id}-{n}", "item": "view-vs-reshape", "response": words} for n in range(4)]
+    answers = [{"candidate": f"{exam_id}-{n}", "item": "view-vs-reshape", "response": words} for n in range(14)]
     staff.do(roster.add_answers, exam_id, roster.NewAnswers.model_validate({"answers": answers}), unit=True)
     job = staff.do(job_routes.grade, exam_id, svc=visitor.site.svc, unit=True)
     while staff.do(job_routes.get_job, job["id"], svc=visitor.site.svc)["state"] == "active":
@@ -168,11 +168,18 @@ def test_similar_answers_are_marked_at_once_but_for_one(visitor: Any) -> None:
     page = visitor.sign_in("teacher").page
     visitor.go(f"/teach/exams/{exam_id}/groups/view-vs-reshape")
     visitor.check("the groups")
+    expect(page.locator("input[type=checkbox][name=answer]")).to_have_count(12)
+    page.click("text=Show this group alone")
+    expect(page.locator("input[type=checkbox][name=answer]")).to_have_count(14)
+    visitor.check("one group")
     page.locator("[name=answer]").last.uncheck()
     page.select_option("[name=score]", "3.5")
     page.click("text=Mark the group")
-    expect(page.locator(".notice.good")).to_contain_text("Changed: 3.")
+    expect(page.locator(".notice.good")).to_contain_text("Changed: 13.")
     visitor.go(f"/teach/exams/{exam_id}/marking/view-vs-reshape?which=decided")
-    expect(page.locator(".row strong", has_text="3.5")).to_have_count(3)
+    expect(page.locator(".row strong", has_text="3.5")).to_have_count(13)
     visitor.go(f"/teach/exams/{exam_id}/statistics?now=true")
+    expect(page.locator(".fact", has_text="Referred to a person")).to_be_visible()
+    expect(page.locator("h3", has_text="Never fully earned")).to_be_visible()
+    assert page.locator("svg.shares").count() == page.locator("h2:has-text('Hardest') ~ ul.meters > li").count() > 0
     visitor.check("the statistics")
