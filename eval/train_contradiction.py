@@ -2,11 +2,11 @@
 
     python -m eval.train_contradiction general   # stage 1: general sentence pairs and made statements
     python -m eval.train_contradiction graded    # stage 2: graded answers, edits, rubrics, made, a share of stage 1
-    python -m eval.train_contradiction polish    # stage 3: edits, frames and misconceptions, short pairs at a low rate
+    python -m eval.train_contradiction polish    # stage 3: a share of all, right and wrong in balance, at a low rate
     python -m eval.train_contradiction export    # 8-bit weights and configuration with their hash
 
 A stage that was interrupted goes on from its last checkpoint, and one that is complete is not repeated. Each call
-ends after ``--minutes`` at the latest. ``all`` does the four in turn.
+ends after ``--minutes`` at the latest. ``all`` does all of them in turn.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from grader.bank import load_bank
 from grader.evidence.crossencoder import FOLDER
 from grader.rubric import Item
 
-VERSION = "2"
+VERSION = "3"
+STAGES = ("general", "graded", "polish", "export")
 CHECKPOINTS = Path(".cache/contradiction")
 #: Words of a general pair at most: short pairs are what answers look like, and cost least.
 LONGEST_GENERAL = 32
@@ -112,25 +113,34 @@ def graded_stage(data: Path, items: Sequence[Item], *, made: int = 7_000, again:
     return [pair for pair in pairs if _words(pair) <= LONGEST_GRADED]
 
 
-def polish_stage(data: Path, items: Sequence[Item], *, made: int = 3_500, graded: int = 2_000) -> list[Pair]:
-    """Pairs of stage 3: what earlier stages get wrong most often, with a share of all that they have seen."""
+def polish_stage(data: Path, items: Sequence[Item], *, made: int = 2_000, graded: int = 4_000) -> list[Pair]:
+    """Pairs of stage 3: a share of all that was seen, with as many right as wrong statements of triples."""
     rng = random.Random(2)
     right = right_statements(data)
     rng.shuffle(right)
     trained = [item for item in items if item.id not in HELD_OUT_ITEMS]
     keys = [t for item in trained for c in item.components.values() for e in c.elements for t in e.key_statements]
     rng.shuffle(keys)
-    rubric = rubric_pairs(trained, packaged_encoder())
+    rubric = rubric_pairs(trained, encoder := packaged_encoder())
+    triples = triple_pairs(read_triples(), {item.id: item for item in trained}, encoder)
+    true = [pair for pair in triples if pair.source in ("triple:same", "triple:key")]
+    false = [pair for pair in triples if pair.source == "triple:wrong"]
     known = graded_pairs(data)
     pairs = [
         *flip_pairs(right[:1200], 15, most=1),
         *flip_pairs([(text, text) for text in keys[:1200]], 16, most=1),
-        *rng.sample(rubric, min(2500, len(rubric))),
+        *_some(rng, rubric, 2500),
+        *_some(rng, true, 4000),
+        *_some(rng, false, 4000),
         *identical_pairs(keys[1200:1500]),
-        *rng.sample(known, min(graded, len(known))),
+        *_some(rng, known, graded),
         *templated(made, 177),
     ]
-    return [pair for pair in pairs if _words(pair) <= LONGEST_GENERAL]
+    return [pair for pair in pairs if _words(pair) <= LONGEST_GRADED]
+
+
+def _some(rng: random.Random, pairs: Sequence[Pair], count: int) -> list[Pair]:
+    return rng.sample(pairs, min(count, len(pairs)))
 
 
 #: Each stage after the first with the one it goes on from.
@@ -142,7 +152,7 @@ def _run(stage: str, options: argparse.Namespace) -> bool:
     if stage in _BEFORE:
         load_checkpoint(model, options.checkpoints / f"{_BEFORE[stage]}.pt")
     if stage == "export":
-        print(export(model, options.out, version=VERSION, training={"stages": "general, graded, polish"}))
+        print(export(model, options.out, version=VERSION, training={"stages": ", ".join(STAGES[:-1])}))
         return True
     pairs, plan = _stage(stage, options)
     torch.set_num_threads(options.threads)  # encoding the rubrics has set its own
@@ -158,13 +168,13 @@ def _stage(stage: str, options: argparse.Namespace) -> tuple[list[Pair], Plan]:
     items = [bank[name] for name in bank]
     if stage == "graded":
         return graded_stage(options.data, items), Plan("graded", rate=1e-4, **limits)
-    return polish_stage(options.data, items), Plan("polish", rate=8e-5, batch=32, every=50, **limits)
+    return polish_stage(options.data, items), Plan("polish", rate=5e-5, batch=32, **limits)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one stage, or all; 0 if complete, 3 if time ran out and the same call goes on."""
     parser = argparse.ArgumentParser(prog="python -m eval.train_contradiction", description=__doc__)
-    parser.add_argument("stage", choices=("general", "graded", "polish", "export", "all"))
+    parser.add_argument("stage", choices=(*STAGES, "all"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the labelled data")
     parser.add_argument("--rubrics", type=Path, default=Path("rubrics/pytorch"), help="folder of the items")
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS)
@@ -174,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=0, help="steps of a stage at most; 0 for all pairs")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
-    stages = ("general", "graded", "polish", "export") if options.stage == "all" else (options.stage,)
+    stages = STAGES if options.stage == "all" else (options.stage,)
     for stage in stages:
         if not _run(stage, options):
             print("time is up; the same call goes on from the checkpoint")

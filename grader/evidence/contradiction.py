@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from grader.evidence.findings import Contradiction, Floats, likeness
 from grader.evidence.grammar import turned
-from grader.evidence.judge import Judge, Stated, weighed_misconceptions
+from grader.evidence.judge import Judge, Stated, weighed_statements
 from grader.evidence.near_copy import turned_near_copy
 from grader.evidence.polarity import negations
 from grader.evidence.similarity import Alignment, Phrase
@@ -23,6 +23,8 @@ MISCONCEPTION_LIKENESS = 0.6
 MISCONCEPTION_MARGIN = 0.05
 #: … or by anything if it says nearly the same words; no model is asked then.
 SAME_WORDS = 0.95
+#: A response of at most so many claims is brief.
+BRIEF = 2
 
 
 def contradictions(
@@ -42,15 +44,20 @@ def contradictions(
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
         known = stated.get(at)
         if known is None or known.suspected:
-            alone = sum(candidates) == 1
-            finding = turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=alone)
+            brief = sum(candidates) <= BRIEF
+            finding = turned_near_copy(index, statements[at], at, keys[:, at], judge, brief=brief)
             if finding:
                 results.append(finding)
                 continue
         if known:
-            slot = index.misconception_slots[known.row]
-            results.append(Contradiction(at, "misconception", slot, suspected=known.suspected))
+            results.append(_finding(index, at, known))
     return results
+
+
+def _finding(index: ItemIndex, at: int, known: Stated) -> Contradiction:
+    if known.row is None:
+        return Contradiction(at, "contradiction", key=known.key, suspected=known.suspected)
+    return Contradiction(at, "misconception", index.misconception_slots[known.row], suspected=known.suspected)
 
 
 def _misconceptions(
@@ -61,7 +68,7 @@ def _misconceptions(
     candidates: Sequence[bool],
     judge: Judge | None,
 ) -> dict[int, Stated]:
-    """The misconception that each statement states, or is suspected to state."""
+    """What makes each statement false, beside what turns a near copy, or is suspected to."""
     if index.misconceptions is None:
         return {}
     wrong = index.misconceptions.align(statements)
@@ -69,9 +76,9 @@ def _misconceptions(
     stated = {at: Stated(row) for at, row in _like_misconceptions(index, statements, keys, like, candidates).items()}
     if judge is None:
         return stated
-    same = {at: known for at, known in stated.items() if like[known.row, at] >= SAME_WORDS}
+    same = {at: known for at, known in stated.items() if float(like[:, at].max()) >= SAME_WORDS}
     rest = [wanted and at not in same for at, wanted in enumerate(candidates)]
-    return same | weighed_misconceptions(index, statements, found, wrong, rest, stated, judge)
+    return same | weighed_statements(index, statements, found, wrong, rest, stated, judge)
 
 
 def _like_misconceptions(

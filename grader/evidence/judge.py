@@ -1,8 +1,8 @@
-"""Which statements the contradiction model is asked about, and what follows from its answer.
+"""Which statements the contradiction model is asked about, and what follows from its answers.
 
-A statement is compared only with its nearest misconception, and only if it is about as much like that as like
-anything right: comparing everything with everything drowns the signal and costs time. What the model says is weighed
-together with the likeness (see `grader.evidence.falsehood`).
+A statement is compared only with its nearest key statement and its nearest misconception, and only if their likeness
+leaves room for doubt: comparing everything with everything drowns the signal and costs time. What the model says is
+weighed together with the likeness (see `grader.evidence.falsehood`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.evidence.crossencoder import CONTRADICTS, ENTAILS
-from grader.evidence.falsehood import load_falsehood, similarity_measures, with_answers
+from grader.evidence.falsehood import SIMILARITIES, load_falsehood, similarity_measures, with_answers
 from grader.evidence.polarity import negations
 from grader.evidence.similarity import Alignment, Phrase
 from grader.index import ItemIndex
 
 Floats = NDArray[np.float32]
 
-#: A misconception must be this like the statement to be asked about …
-NEAR = 0.45
-#: … may be this much less like it than the nearest key statement …
-BEHIND = 0.1
-#: … and if it is at least this like it, must not be denied by it, nor contradict it in the eyes of the model.
+#: A misconception this like a statement must not be denied by it, nor contradict it in the eyes of the model more
+#: than the nearest key statement does.
 NEAR_COPY = 0.8
+#: So like a key statement that there is nothing to ask.
+COPY = 0.985
 
 
 class Judge(Protocol):
@@ -45,13 +44,20 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A misconception that a statement states: its row, and whether a person has to decide."""
+    """What makes a statement false.
 
-    row: int
+    Attributes:
+        row: The misconception that it states, or ``None``.
+        key: The key statement that it contradicts, where it states no misconception.
+        suspected: Whether a person has to decide.
+    """
+
+    row: int | None = None
+    key: int | None = None
     suspected: bool = False
 
 
-def weighed_misconceptions(
+def weighed_statements(
     index: ItemIndex,
     statements: Sequence[Phrase],
     keys: Alignment,
@@ -60,7 +66,7 @@ def weighed_misconceptions(
     stated: Collection[int],
     judge: Judge,
 ) -> dict[int, Stated]:
-    """The misconception that each statement states or may state; others are absent.
+    """What makes each statement false, or may make it so; others are absent.
 
     Args:
         index: The item, which has misconceptions.
@@ -72,30 +78,48 @@ def weighed_misconceptions(
         judge: The model.
     """
     assert index.misconceptions is not None
-    known = [phrase.text for phrase in index.misconceptions.phrases]
-    measures, rows = similarity_measures(keys, wrong)
-    asked = [
-        at
-        for at in [at for at, wanted in enumerate(candidates) if wanted]
-        if at in stated or worth_asking(measures[at, 0], measures[at, 1], statements[at].text, known[rows[at]])
-    ]
-    if not asked:
+    measures, rows, nearest = similarity_measures(keys, wrong)
+    texts = [phrase.text for phrase in statements]
+    believed = [index.misconceptions.phrases[row].text for row in rows]
+    asked = worth_asking(measures, texts, believed)
+    chosen = [at for at, wanted in enumerate(candidates) if wanted and (at in stated or asked[at])]
+    if not chosen:
         return {}
-    answers = judge.predict([(statements[at].text, known[rows[at]]) for at in asked])
+    pairs = [(texts[at], index.keys.phrases[nearest[at]].text) for at in chosen]
+    pairs += [(texts[at], believed[at]) for at in chosen]
+    answers = judge.predict(pairs)
+    to_keys, to_wrong = answers[: len(chosen)], answers[len(chosen) :]
     falsehood = load_falsehood()
-    found = falsehood(with_answers(measures[asked], answers))
+    found = falsehood.judged(with_answers(measures[chosen], to_keys, to_wrong))
     weighed = {}
-    for at, probability, values in zip(asked, found, answers, strict=True):
-        probable = probability >= falsehood.suspected
-        opposed = measures[at, 0] >= NEAR_COPY and values[CONTRADICTS] > values[ENTAILS]
-        sure = at in stated and probable and not opposed
-        if probable or at in stated:
-            weighed[at] = Stated(int(rows[at]), suspected=not sure)
+    for at, probability, key, mistake in zip(chosen, found, to_keys, to_wrong, strict=True):
+        opposed = measures[at, 0] >= NEAR_COPY and mistake[CONTRADICTS] > max(mistake[ENTAILS], key[CONTRADICTS])
+        if at in stated:
+            weighed[at] = Stated(int(rows[at]), suspected=probability < falsehood.suspected or bool(opposed))
+        elif probability >= falsehood.suspected:
+            suspected = probability < falsehood.sure or bool(opposed)
+            if measures[at, 1] >= 0 or mistake[ENTAILS] > key[CONTRADICTS]:
+                weighed[at] = Stated(int(rows[at]), suspected=suspected)
+            else:
+                weighed[at] = Stated(key=int(nearest[at]), suspected=suspected)
     return weighed
 
 
-def worth_asking(like: float, margin: float, statement: str, misconception: str) -> bool:
-    """Whether a statement may state a misconception that is ``like`` it, by ``margin`` more than anything right."""
-    if like < NEAR or margin < -BEHIND:
-        return False
-    return like < NEAR_COPY or negations(statement) % 2 == negations(misconception) % 2
+def worth_asking(
+    measures: NDArray[np.float64], statements: Sequence[str], misconceptions: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Whether each statement may be false, as far as likeness tells, shape (n,).
+
+    Args:
+        measures: `grader.evidence.falsehood.SIMILARITIES`, shape (n, 7).
+        statements: The statements.
+        misconceptions: The misconception nearest to each; one that it denies nearly word for word is not asked about.
+    """
+    falsehood = load_falsehood()
+    likely = falsehood.screen(measures) >= falsehood.asked
+    copies = measures[:, SIMILARITIES.index("key_likeness")] >= COPY
+    denied = [
+        like >= NEAR_COPY and negations(text) % 2 != negations(known) % 2
+        for like, text, known in zip(measures[:, 0], statements, misconceptions, strict=True)
+    ]
+    return np.asarray(likely & ~copies & ~np.array(denied, dtype=bool))

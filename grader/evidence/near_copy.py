@@ -22,14 +22,15 @@ NEAR_COPY = 0.85
 SUPPORT = 0.15
 #: Names in each other's place leave a trace in a candidate's own words, too: they are looked for from here on.
 SAME_NAMES = 0.7
-#: An answer of one claim that is at least this like a reference answer of one sentence is compared by the model.
+#: Where the item has hardly more than a reference answer, each claim of a brief answer that is at least this like it is
+#: compared by the model with the sentence it is most like.
 ABOUT = 0.3
 #: So like that there is nothing to ask.
 COPY = 0.985
-#: What the model calls a contradiction with this probability is wrong …
-SURE = 0.9
-#: … and with this one it is referred.
-DOUBTED = 0.6
+#: What the model alone calls a contradiction with this probability is wrong, and with the second it is referred. In
+#: near copies of one wording among many it is never sure: what they leave out or add is often right.
+SURE, DOUBTED = 0.85, 0.5
+DOUBTED_COPY, NEVER = 0.6, 1.1
 #: A turned near copy that the model still takes for the key statement with this probability is only referred.
 UPHELD = 0.8
 #: In examples candidates choose figures of their own.
@@ -37,7 +38,7 @@ OWN_FIGURES = "example_or_pitfall"
 
 
 def turned_near_copy(
-    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None, *, alone: bool = False
+    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None, *, brief: bool = False
 ) -> Contradiction | None:
     """The finding on one statement, or ``None``.
 
@@ -47,14 +48,15 @@ def turned_near_copy(
         at: Its index in the response.
         keys: Its likeness to each key statement, shape (k,).
         judge: The contradiction model; without one the rules decide alone.
-        alone: Whether it is all that the response claims.
+        brief: Whether the response claims hardly more than this.
     """
     key = int(keys.argmax())
     like = float(keys[key])
     text, language = statement.text, index.item.language
     wanted = closest_sentence(text, index.keys.phrases[key].text, language)
-    whole = alone and wanted == index.keys.phrases[key].text and float(index.wordings[key]) < MANY_WORDINGS
-    if like < (ABOUT if whole and judge else SAME_NAMES):
+    few = float(index.wordings[key]) < MANY_WORDINGS
+    claim = brief and few
+    if like < (ABOUT if claim and judge else SAME_NAMES):
         return None
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
     close = [closest_sentence(text, other, language) for other in near]
@@ -64,8 +66,9 @@ def turned_near_copy(
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
         return None
     odd = like >= NEAR_COPY and all(negations(other) % 2 != negations(text) % 2 for other in close)
-    asked = turn is not None or (like < COPY and (whole or like >= NEAR_COPY))
-    return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None)
+    asked = turn is not None or (like < COPY and (claim or like >= NEAR_COPY))
+    cuts = (SURE, DOUBTED) if few else (NEVER, DOUBTED_COPY)
+    return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None, cuts)
 
 
 def _bare(text: str) -> list[str]:
@@ -79,14 +82,17 @@ def _turn(text: str, wanted: str, like: float, language: str) -> Turn | None:
     return roles(text, wanted, language) if like >= SAME_NAMES else None
 
 
-def _weighed(at: int, key: int, turn: Turn | None, odd: bool, values: Floats | None) -> Contradiction | None:
+def _weighed(
+    at: int, key: int, turn: Turn | None, odd: bool, values: Floats | None, cuts: tuple[float, float]
+) -> Contradiction | None:
     """The finding from a rule, an odd negation and the model's probabilities, where it was asked."""
+    sure, doubted = cuts
     contradicts = 0.0 if values is None else float(values[CONTRADICTS])
     if turn:
         upheld = values is not None and float(values[ENTAILS]) >= UPHELD
         return Contradiction(at, turn.kind, key=key, words=turn.said, suspected=upheld)
-    if odd or contradicts >= DOUBTED:
-        return Contradiction(at, "contradiction", key=key, suspected=contradicts < SURE)
+    if odd or contradicts >= doubted:
+        return Contradiction(at, "contradiction", key=key, suspected=contradicts < sure)
     return None
 
 

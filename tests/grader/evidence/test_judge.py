@@ -8,7 +8,7 @@ import pytest
 from grader import Grader, Item
 from grader.encoder import HashEncoder
 from grader.evidence.crossencoder import CLASSES, ENTAILS, UNRELATED
-from grader.evidence.falsehood import MEASURES, Falsehood
+from grader.evidence.falsehood import MEASURES, SIMILARITIES, Falsehood, Logistic
 
 ITEM = Item.model_validate(
     {
@@ -50,6 +50,7 @@ class FixedJudge:
         return answer
 
 
+KEY = "Yeast gives off gas that the dough holds back."
 KNEADED = "Only air that was kneaded into the dough makes it rise."
 #: Like it, with enough words of its own for the model to be asked.
 IN_OTHER_WORDS = "It rises only because air was kneaded into the dough."
@@ -57,8 +58,9 @@ IN_OTHER_WORDS = "It rises only because air was kneaded into the dough."
 
 def curve(**changed: object) -> Falsehood:
     weights = np.array([8.0 if name == "entails" else 0.0 for name in MEASURES])
-    values = {"version": "test", "weights": weights, "bias": 0.0, "suspected": 0.4} | changed
-    return Falsehood(**values)  # type: ignore[arg-type]
+    values = {"version": "test", "screen": Logistic(np.zeros(len(SIMILARITIES)), 0.0), "asked": 0.4}
+    values |= {"judged": Logistic(weights, 0.0), "suspected": 0.4, "sure": 2.0}
+    return Falsehood(**(values | changed))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("entails", "referred"), [(0.9, True), (0.1, False)])
@@ -71,8 +73,16 @@ def test_what_may_be_a_misconception_is_asked_and_referred(
     score = Grader(HashEncoder(), judge=judge).grade(ITEM, IN_OTHER_WORDS)
     assert score.errors == ()
     assert score.referral_reasons == (("contradiction",) if referred else ())
-    assert judge.asked[0] == (IN_OTHER_WORDS, KNEADED)
+    assert judge.asked[:2] == [(IN_OTHER_WORDS, KEY), (IN_OTHER_WORDS, KNEADED)]
     assert "|judge:fixed@1+" in score.signature
+
+
+def test_what_is_surely_false_is_marked_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.evidence.judge.load_falsehood", lambda: curve(sure=0.5))
+    monkeypatch.setattr("grader.evidence.contradiction.MISCONCEPTION_LIKENESS", 2.0)
+    score = Grader(HashEncoder(), judge=FixedJudge(0.9)).grade(ITEM, IN_OTHER_WORDS)
+    assert [error.id for error in score.errors] == ["kneaded-air"]
+    assert not score.referred
 
 
 @pytest.mark.parametrize(("entails", "wrong"), [(0.9, True), (0.1, False)])

@@ -30,14 +30,16 @@ def item(component: str = "definition", *texts: str) -> Item:
 
 
 class FixedJudge:
-    """Says the same of every pair."""
+    """Says the same of every pair and remembers what it was asked."""
 
     signature = "fixed@1"
 
     def __init__(self, **classes: float) -> None:
         self.row = np.array([classes.get(name, 0.0) for name in CLASSES], dtype=np.float32)
+        self.asked: list[tuple[str, str]] = []
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        self.asked += pairs
         return np.tile(self.row, (len(pairs), 1))
 
 
@@ -96,8 +98,12 @@ def test_words_of_ones_own_are_compared_by_the_model_where_a_reference_answer_is
     several = [KEY, *(KEY.replace("layer", other) for other in ("block", "module", "unit"))]
     assert [error.kind for error in graded(said, judge=judge).errors] == ["contradiction"]
     assert graded(said, item("definition", *several), judge).errors == ()
-    assert graded(f"{said} Small batches are noisy.", judge=judge).errors == ()
-    assert graded(said, item("definition", f"{KEY} It has two tables of numbers."), judge).errors == ()
+    more = ["Small batches are noisy.", "Large ones are not.", "Both can be used."]
+    assert len(graded(" ".join([said, more[0]]), judge=judge).errors) == 1
+    assert graded(" ".join([said, *more]), judge=judge).errors == ()
+    judge.asked.clear()
+    assert len(graded(said, item("definition", f"{KEY} It has two tables of numbers."), judge).errors) == 1
+    assert judge.asked == [(said, KEY)]
 
 
 def test_what_else_is_right_keeps_its_credit() -> None:
