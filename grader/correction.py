@@ -1,6 +1,7 @@
 """Fits an item's scorer to labelled responses: one mechanism from no label to thousands.
 
-The mark of a response is the uncalibrated mark plus a correction. The correction is a Gaussian process over what
+The mark of a response is the uncalibrated mark plus a correction; where labels follow that mark little, it is believed
+less and drawn towards the middle of all. The correction is a Gaussian process over what
 the response says: its sentence vectors, its words, and the credits of the rubric. With no labels it is zero and the
 shipped scorer decides; each label pulls the marks of similar responses towards the teacher's, and what is known
 about the correction comes with it as a variance. The linear part of the kernel is the same as fitting the weights
@@ -26,6 +27,9 @@ _PRIOR_ERRORS = 10.0
 MIN_LABELS = 3
 #: Scales are chosen on at most this many labelled responses, evenly spaced.
 _ADAPT_ON = 800
+#: Trust in the uncalibrated marks that is tried, and what it costs to lose it (in units of log likelihood).
+_TRUST = (1.0, 0.75, 0.5, 0.25, 0.0)
+_DOUBT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Kernel:
         linear: Standard deviation of the part that is linear in the credits.
         offset: Standard deviation of a shift of all marks.
         noise: Standard deviation of a rater's mark around what the response deserves.
+        trust: Share of the differences between uncalibrated marks that is believed before any label is looked at.
+        centre: Mark that uncalibrated marks are drawn to where ``trust`` is below 1.
     """
 
     vector: float = 0.22
@@ -51,6 +57,12 @@ class Kernel:
     linear: float = 0.125
     offset: float = 0.15
     noise: float = 0.16
+    trust: float = 1.0
+    centre: float = 0.5
+
+    def before(self, rows: Representation) -> Array:
+        """Marks of ``rows`` before the correction, shape (n,)."""
+        return np.asarray(self.centre + self.trust * (rows.prior - self.centre), dtype=np.float64)
 
     def __call__(self, left: Representation, right: Representation) -> Array:
         """Covariance of the corrections of ``left`` and ``right``, shape (len(left), len(right))."""
@@ -127,7 +139,7 @@ class Fit:
     def predict(self, rows: Representation) -> Prediction:
         """Calibrated marks of responses that were not labelled."""
         cross = self.kernel(rows, self.rows)
-        mean = rows.prior + cross @ self._alpha
+        mean = self.kernel.before(rows) + cross @ self._alpha
         before = self.kernel.variance(rows)
         left = before - np.einsum("ij,ji->i", cross, cho_solve(self._factor, cross.T))
         left = np.clip(left, 1e-9, before)
@@ -188,8 +200,8 @@ def fit(
         rows: The labelled responses, at least three.
         labels: Rater's marks as shares of the scale, 0..1.
         kernel: Scales; the shipped ones if not given.
-        adapt: Whether the scales may move by a factor of two where the labels say so (marginal likelihood on a
-            small grid, with a penalty that vanishes only with many labels).
+        adapt: Whether the scales may move by a factor of two, and the trust in uncalibrated marks fall, where the
+            labels say so (marginal likelihood on a small grid, with a penalty that vanishes only with many labels).
         weights: How many answers each label stands for, mean 1 (see `grader.labels.weights_of`); equal by default.
 
     Raises:
@@ -210,7 +222,7 @@ def fit(
     covariance = chosen(rows, rows)
     covariance[np.diag_indices_from(covariance)] += chosen.noise**2
     factor = cho_factor(covariance, lower=True)
-    alpha = cho_solve(factor, labels - rows.prior)
+    alpha = cho_solve(factor, labels - chosen.before(rows))
     inverse = np.diag(cho_solve(factor, np.eye(len(labels))))
     mean = labels - alpha / inverse
     variance = 1.0 / inverse
@@ -224,19 +236,22 @@ def fit(
 
 
 def _adapted(rows: Representation, labels: Array, kernel: Kernel) -> Kernel:
-    """The scales of a small grid that explain the labels best."""
+    """The scales and the trust of a small grid that explain the labels best."""
     if len(rows) > _ADAPT_ON:
         chosen = np.linspace(0, len(rows) - 1, _ADAPT_ON).astype(np.intp)
         rows, labels = rows.take(chosen), labels[chosen]
     eigenvalues, vectors = np.linalg.eigh(kernel(rows, rows))
     eigenvalues = np.maximum(eigenvalues, 0.0)
-    explained = (vectors.T @ (labels - rows.prior)) ** 2
+    centre = float(rows.prior.mean())
     best, best_value = kernel, -np.inf
-    for signal in (0.5, 0.71, 1.0, 1.41, 2.0):
-        for noise in (0.5, 0.71, 1.0, 1.41):
-            variance = eigenvalues * signal**2 + (kernel.noise * noise) ** 2
-            value = -0.5 * ((explained / variance).sum() + np.log(variance).sum())
-            value -= 2.0 * (np.log(signal) ** 2 + np.log(noise) ** 2)
-            if value > best_value + 1e-6:
-                best, best_value = kernel.scaled(signal, noise), value
+    for trust in _TRUST:
+        believed = replace(kernel, trust=trust, centre=centre)
+        explained = (vectors.T @ (labels - believed.before(rows))) ** 2
+        for signal in (0.5, 0.71, 1.0, 1.41, 2.0):
+            for noise in (0.5, 0.71, 1.0, 1.41):
+                variance = eigenvalues * signal**2 + (kernel.noise * noise) ** 2
+                value = -0.5 * ((explained / variance).sum() + np.log(variance).sum())
+                value -= 2.0 * (np.log(signal) ** 2 + np.log(noise) ** 2) + _DOUBT * (1.0 - trust) ** 2
+                if value > best_value + 1e-6:
+                    best, best_value = believed.scaled(signal, noise), value
     return best

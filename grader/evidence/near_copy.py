@@ -60,7 +60,7 @@ def turned_near_copy(
         return None
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]
     close = [closest_sentence(text, other, language) for other in near]
-    if any(_bare(text) == _bare(other) for other in (*near, *close)):
+    if any(_only_leaves_out(text, other) for other in (*near, *close)):
         return None
     turn = _turn(text, wanted, like, language)
     if turn and (_supported(text, turn, close) or _own_figure(index, key, turn)):
@@ -74,6 +74,12 @@ def turned_near_copy(
 def _bare(text: str) -> list[str]:
     """The words of ``text``, whatever stands between them."""
     return [token.text.casefold() for token in tokenise(text)]
+
+
+def _only_leaves_out(text: str, other: str) -> bool:
+    """Whether ``text`` is ``other`` without some of its words, and none of those a negation."""
+    words = iter(_bare(other))
+    return negations(text) % 2 == negations(other) % 2 and all(word in words for word in _bare(text))
 
 
 def _turn(text: str, wanted: str, like: float, language: str) -> Turn | None:

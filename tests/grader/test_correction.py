@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -102,3 +104,15 @@ def test_scaling_keeps_the_shape_of_the_kernel() -> None:
     rows, _ = represent(6)
     assert_allclose(Kernel().scaled(2.0, 1.0)(rows, rows), 4 * Kernel()(rows, rows))
     assert_allclose(np.diag(Kernel()(rows, rows)), Kernel().variance(rows))
+
+
+def test_uncalibrated_marks_that_labels_do_not_follow_are_believed_less() -> None:
+    rows, labels = represent(40)
+    rng = np.random.default_rng(3)
+    following = replace(rows, prior=np.clip(labels + rng.normal(0, 0.1, 40), 0, 1))
+    misleading = replace(rows, prior=rng.uniform(0, 1, 40))
+    assert fit(following, labels).kernel.trust == 1.0
+    fitted = fit(misleading, labels)
+    assert fitted.kernel.trust < 1.0
+    stubborn = fit(misleading, labels, kernel=replace(fitted.kernel, trust=1.0), adapt=False)
+    assert np.abs(fitted.left_out.mean - labels).mean() < np.abs(stubborn.left_out.mean - labels).mean()

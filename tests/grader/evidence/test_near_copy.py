@@ -121,3 +121,11 @@ def test_an_accepted_wording_is_never_doubted(answer: str) -> None:
         score = graded(answer, one, FixedJudge(contradiction=1.0))
         assert (score.errors, score.referred) == ((), False)
     assert graded(terse, item("definition", terse, KEY), FixedJudge(contradiction=1.0)).errors == ()
+
+
+def test_a_copy_that_only_leaves_words_out_is_not_asked_about_unless_one_is_a_negation() -> None:
+    judge = FixedJudge(contradicts=0.95)
+    assert graded(KEY.replace("stored running", "running"), judge=judge).errors == ()
+    assert judge.asked == []
+    denied = item("definition", KEY.replace("takes", "never takes"))
+    assert graded(KEY, denied, judge=judge).errors != ()
