@@ -111,8 +111,7 @@ def test_uncalibrated_marks_that_labels_do_not_follow_are_believed_less() -> Non
     rng = np.random.default_rng(3)
     following = replace(rows, prior=np.clip(labels + rng.normal(0, 0.1, 40), 0, 1))
     misleading = replace(rows, prior=rng.uniform(0, 1, 40))
-    assert fit(following, labels).kernel.trust == 1.0
     fitted = fit(misleading, labels)
-    assert fitted.kernel.trust < 1.0
+    assert fitted.kernel.trust < fit(following, labels).kernel.trust
     stubborn = fit(misleading, labels, kernel=replace(fitted.kernel, trust=1.0), adapt=False)
     assert np.abs(fitted.left_out.mean - labels).mean() < np.abs(stubborn.left_out.mean - labels).mean()
