@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 import structlog
@@ -12,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api import calibrations, edits, items, jobs, marks
-from api.calibration_work import PART, TASKS, Task
+from api.calibration_work import TASKS, Task
 from api.db import Database
 from api.db.models import Answer, Chunk, Job
 from api.problems import Problem
@@ -20,9 +23,12 @@ from api.scoring import Scorer, load_scorer
 from api.settings import Settings
 from grader.calibration import Calibration
 from grader.errors import InputError
+from grader.rubric import Item
 from grader.score import Score
 
 _TASKS = {**TASKS, "edit": edits.preview}
+#: Answers scored before the first sign of life, and between two others.
+_FIRST, _PART = 6, 50
 log = structlog.get_logger("worker")
 
 
@@ -80,20 +86,40 @@ class Worker:
             query = select(Answer.id, Answer.text, Answer.revision).where(Answer.id.in_(chunk.answer_ids))
             answers = [(row.id, row.text, row.revision) for row in session.execute(query.order_by(Answer.id))]
             calibration = calibrations.opened(session, chunk.calibration_id) if chunk.calibration_id else None
-        watched = calibrations.Watched(calibration) if calibration else None
         graded: list[tuple[str, int, Score]] = []
-        for start in range(0, len(answers), PART):
-            part = answers[start : start + PART]
+        novelty: list[float] = []
+        for start, end in pairwise([0, *range(_FIRST, len(answers), _PART), len(answers)]):
+            part = answers[start:end]
             if start:
                 self._tick(chunk, start)
-            texts = [text for _, text, _ in part]
-            scores = self.scorer.grade_many(item, texts, calibration=cast("Calibration | None", watched))
+            scores, seen = self._scores(item, [text for _, text, _ in part], calibration)
             graded += [(one, revision, score) for (one, _, revision), score in zip(part, scores, strict=True)]
-        if watched is None:
+            novelty += seen
+        if calibration is None:
             return graded, None
-        ids = [one for one, _, score in graded if score.condition_code != "blank"]
-        by_id = dict(zip([one for one, _, _ in graded], watched.novelty, strict=True))
-        return graded, {one: by_id[one] for one in ids}
+        marked = zip(graded, novelty, strict=True)
+        return graded, {one: unlike for (one, _, score), unlike in marked if score.condition_code != "blank"}
+
+    def _scores(
+        self, item: Item, texts: Sequence[str], calibration: Calibration | None
+    ) -> tuple[list[Score], list[float]]:
+        """Scores in order, and the novelty of each where there is a calibration; the texts are shared out to threads.
+
+        The language models leave the interpreter free while they compute, and a response's score does not depend on
+        what it is scored with.
+        """
+        threads = self.settings.worker_threads
+        size = max(1, -(-len(texts) // threads))
+        shares = [texts[start : start + size] for start in range(0, len(texts), size)]
+        watched = [calibrations.Watched(calibration) if calibration else None for _ in shares]
+
+        def score(share: Sequence[str], one: calibrations.Watched | None) -> list[Score]:
+            return self.scorer.grade_many(item, share, calibration=cast("Calibration | None", one))
+
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(score, shares, watched))
+        novelty = [value for one in watched if one is not None for value in one.novelty]
+        return [each for scores in found for each in scores], novelty
 
 
 def run_worker(settings: Settings, stop: threading.Event, scorer: Scorer | None = None) -> None:
