@@ -23,8 +23,6 @@ MISCONCEPTION_LIKENESS = 0.6
 MISCONCEPTION_MARGIN = 0.05
 #: … or by anything if it says nearly the same words; no model is asked then.
 SAME_WORDS = 0.95
-#: A response of at most so many claims is brief.
-BRIEF = 2
 
 
 def contradictions(
@@ -44,8 +42,8 @@ def contradictions(
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
         known = stated.get(at)
         if known is None or known.suspected:
-            brief = sum(candidates) <= BRIEF
-            finding = turned_near_copy(index, statements[at], at, keys[:, at], judge, brief=brief)
+            alone = sum(candidates) == 1
+            finding = turned_near_copy(index, statements[at], at, keys[:, at], judge, alone=alone)
             if finding:
                 results.append(finding)
                 continue

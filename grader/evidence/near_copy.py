@@ -22,7 +22,7 @@ NEAR_COPY = 0.85
 SUPPORT = 0.15
 #: Names in each other's place leave a trace in a candidate's own words, too: they are looked for from here on.
 SAME_NAMES = 0.7
-#: Where the item has hardly more than a reference answer, each claim of a brief answer that is at least this like it is
+#: Where the item has hardly more than a reference answer, an answer of one claim that is at least this like it is
 #: compared by the model with the sentence it is most like.
 ABOUT = 0.3
 #: So like that there is nothing to ask.
@@ -38,7 +38,7 @@ OWN_FIGURES = "example_or_pitfall"
 
 
 def turned_near_copy(
-    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None, *, brief: bool = False
+    index: ItemIndex, statement: Phrase, at: int, keys: Floats, judge: Judge | None, *, alone: bool = False
 ) -> Contradiction | None:
     """The finding on one statement, or ``None``.
 
@@ -48,14 +48,14 @@ def turned_near_copy(
         at: Its index in the response.
         keys: Its likeness to each key statement, shape (k,).
         judge: The contradiction model; without one the rules decide alone.
-        brief: Whether the response claims hardly more than this.
+        alone: Whether it is all that the response claims.
     """
     key = int(keys.argmax())
     like = float(keys[key])
     text, language = statement.text, index.item.language
     wanted = closest_sentence(text, index.keys.phrases[key].text, language)
     few = float(index.wordings[key]) < MANY_WORDINGS
-    claim = brief and few
+    claim = alone and few
     if like < (ABOUT if claim and judge else SAME_NAMES):
         return None
     near = [index.keys.phrases[row].text for row in np.flatnonzero(keys >= like - SUPPORT)]

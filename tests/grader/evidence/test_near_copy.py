@@ -98,9 +98,7 @@ def test_words_of_ones_own_are_compared_by_the_model_where_a_reference_answer_is
     several = [KEY, *(KEY.replace("layer", other) for other in ("block", "module", "unit"))]
     assert [error.kind for error in graded(said, judge=judge).errors] == ["contradiction"]
     assert graded(said, item("definition", *several), judge).errors == ()
-    more = ["Small batches are noisy.", "Large ones are not.", "Both can be used."]
-    assert len(graded(" ".join([said, more[0]]), judge=judge).errors) == 1
-    assert graded(" ".join([said, *more]), judge=judge).errors == ()
+    assert graded(f"{said} Small batches are noisy.", judge=judge).errors == ()
     judge.asked.clear()
     assert len(graded(said, item("definition", f"{KEY} It has two tables of numbers."), judge).errors) == 1
     assert judge.asked == [(said, KEY)]
