@@ -16,7 +16,7 @@ ABOUT = (
     "before any label, fitted to the other data sets. The scales of the correction were chosen on train rows of "
     "scientsbank, beetle, saf_en_v2 and saf_de_v1; nothing was chosen on test rows or on hbrs_nn. Blank answers, "
     '"I do not know" and the like keep their uncalibrated mark, as they do in use; a response that gets no mark '
-    "because it is in another language counts as 0."
+    "because it is in another language is left out, as it goes to a person."
 )
 _NAMES = {"f1_2way": "F1 two-way", "f1_3way": "F1 three-way", "rmse": "RMSE"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from eval.frames import items_of, split_rows
 from eval.grading import GraderSystem, warm
 from eval.protocols import training_rows
 from grader import Item
+from grader.reading import read_response
 from grader.representation import Representation
 
 Floats = npt.NDArray[np.float64]
@@ -71,6 +72,8 @@ class Question:
 def questions(frame: pd.DataFrame, system: GraderSystem, cache: Path | None = None) -> list[Question]:
     """The questions of a prepared frame that have answers to label and answers to test on.
 
+    Answers that get no mark, because they are in another language, are left out: they go to a person in any case.
+
     Args:
         frame: Train and UA are used where there are such splits, else everything that is no test split.
         system: Gives the grader before any label.
@@ -81,7 +84,8 @@ def questions(frame: pd.DataFrame, system: GraderSystem, cache: Path | None = No
     items = items_of(both)
     found = []
     for name, places in sorted(both.groupby("question_id").indices.items()):
-        rows = both.iloc[places].reset_index(drop=True)
+        rows = both.iloc[places]
+        rows = rows[_marked(items[str(name)], rows["answer"], system)].reset_index(drop=True)
         is_test = (rows["split"] == "test_ua").to_numpy() if len(test) else np.zeros(len(rows), dtype=bool)
         pool = np.flatnonzero(~is_test)
         if len(pool) < 2 or (len(test) and not is_test.any()):
@@ -90,6 +94,12 @@ def questions(frame: pd.DataFrame, system: GraderSystem, cache: Path | None = No
         known = represented(items[str(name)], list(rows["answer"]), system, cache)
         found.append(Question(rows, known, _counts(rows), pool, held))
     return found
+
+
+def _marked(item: Item, texts: Iterable[str], system: GraderSystem) -> Flags:
+    """Whether each text gets a mark."""
+    index = system.grader.index(item)
+    return np.array([read_response(text, index).gradable for text in texts], dtype=bool)
 
 
 def represented(item: Item, texts: Sequence[str], system: GraderSystem, cache: Path | None) -> Representation:

@@ -84,6 +84,17 @@ def test_three_way_labels_are_learned(frames: dict[str, pd.DataFrame], systems: 
     assert list(found.label3) == list(question.frame["label3"].to_numpy()[test])
 
 
+def test_answers_that_get_no_mark_are_left_out(frames: dict[str, pd.DataFrame], systems: Systems) -> None:
+    frame = frames["toy"].copy()
+    foreign = "मुझे लगता है कि ढाल जमा होते रहते हैं और उन्हें मिटाना पड़ता है।"
+    before = questions(frame, systems.shipped)[0]
+    frame.loc[frame["answer"] == before.frame["answer"].iloc[0], "answer"] = foreign
+    after = questions(frame, systems.shipped)[0]
+    assert len(after.frame) < len(before.frame)
+    assert foreign not in set(after.frame["answer"])
+    assert len(after.rows.prior) == len(after.frame)
+
+
 class TestPage:
     def test_aims_met_and_missed(self, tables: Json, monkeypatch: pytest.MonkeyPatch) -> None:
         aims = [Aim("toy", None, "f1_2way", 0.1), Aim("exam", 5, "rmse", 0.0001)]
