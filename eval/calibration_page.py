@@ -13,7 +13,8 @@ Json = Mapping[str, Any]
 
 ABOUT = (
     "Fitted to labelled answers to the question itself, drawn with each seed; marks on 0..1. The prior is the grader "
-    "before any label, fitted to the other data sets. The scales of the correction were chosen on train rows of "
+    "before any label, fitted to the other data sets and without the contradiction model, which has seen train splits. "
+    "The scales of the correction were chosen on train rows of "
     "scientsbank, beetle, saf_en_v2 and saf_de_v1; nothing was chosen on test rows or on hbrs_nn. Blank answers, "
     '"I do not know" and the like keep their uncalibrated mark, as they do in use; a response that gets no mark '
     "because it is in another language is left out, as it goes to a person."

@@ -21,7 +21,8 @@ ABOUT: Mapping[str, str] = {
     "official": "Fitted to the train split of the data set, tested on its test splits: UA unseen answers, UQ unseen "
     "questions, UD unseen domains. `uncalibrated` is the shipped grader, which is given references and nothing else.",
     "leave-out": "Fitted to the other data sets in English (never to a test split), tested on the one named: nothing "
-    "of it has been seen. `marked only` leaves out the responses that the grader gives no mark but to a person (for "
+    "of it has been seen. So the grader goes without its contradiction model here, which was trained on train splits "
+    "of three of these sets. `marked only` leaves out the responses that the grader gives no mark but to a person (for "
     "instance another language); elsewhere they count as 0.",
     "grouped": "Five folds of the training rows, questions kept together; a model is tested on questions it has not "
     "seen. `uncalibrated` is the shipped grader, whose prior may have seen these rows; a constant differs from fold to "

@@ -39,7 +39,7 @@ class Systems:
         cache: Of marks, features and cosines.
         prior: ``shipped``, or ``module:function`` of a `TrainPrior` for the protocols that leave data sets out.
         seed: Of the models fitted here.
-        judge: The contradiction model of the shipped grader; plain reference answers never ask it.
+        judge: The contradiction model of the shipped grader.
     """
 
     encoder: CachedEncoder
@@ -86,13 +86,16 @@ class Systems:
         return {UNCALIBRATED: lambda frames: self.shipped, "committee": fit_committee(self.tables, seed=self.seed)}
 
     def fit_prior(self, frames: Frames) -> GraderSystem:
-        """The grader with a prior trained on ``frames``, or with the shipped one whatever it was trained on."""
+        """The grader with a prior trained on ``frames``, or with the shipped one whatever it was trained on.
+
+        The first has no contradiction model: that was trained on the train splits of the data sets left out, too.
+        """
         if self.prior == SHIPPED:
             return self.shipped
         key = digest([text for name, frame in frames.items() for text in (name, *frame["answer_id"])])
         if key not in self._trained:
             prior = load_training(self.prior)(frames, self.encoder)
-            grader = Grader(self.encoder, prior=prior, judge=self.judge)
+            grader = Grader(self.encoder, prior=prior)
             self._trained[key] = GraderSystem(grader, self.cache, salt=fingerprint(prior))
         return self._trained[key]
 

@@ -28,6 +28,7 @@ from eval.systems import Systems
 from grader import Grader
 from grader.encoder import HashEncoder
 from grader.evidence.features import FEATURES
+from grader.scoring import Prior, load_prior
 
 REFERENCE = "The 2 terminals are not connected."
 
@@ -166,3 +167,22 @@ class TestModels:
 
 def test_pooled_leaves_blanks_out() -> None:
     assert len(pooled({"a": _rows("x", " "), "b": _rows("y")})) == 2
+
+
+def _shipped_prior(frames: dict[str, pd.DataFrame], encoder: CachedEncoder) -> Prior:
+    return load_prior()
+
+
+def test_a_data_set_left_out_is_graded_without_the_contradiction_model(frames: dict[str, pd.DataFrame]) -> None:
+    class Never:
+        signature = "never@1"
+
+        def predict(self, pairs: object) -> np.ndarray:
+            raise AssertionError("it has seen train splits")
+
+    encoder = CachedEncoder(HashEncoder, "hash@1", None)
+    systems = Systems(encoder, RowCache(None), f"{__name__}:_shipped_prior", judge=Never())
+    fitted = systems.fit_prior(frames)
+    assert fitted.grader.judge is None
+    assert systems.shipped.grader.judge is not None
+    assert len(fitted(frames["toy"]).score) == len(frames["toy"])
