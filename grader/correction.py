@@ -27,6 +27,8 @@ _PRIOR_ERRORS = 10.0
 MIN_LABELS = 3
 #: Scales are chosen on at most this many labelled responses, evenly spaced.
 _ADAPT_ON = 800
+#: Changes of the scales that are tried.
+_SIGNALS, _NOISES = (0.5, 0.71, 1.0, 1.41, 2.0), (0.5, 0.71, 1.0, 1.41)
 #: Trust in the uncalibrated marks that is tried, and what it costs to lose it (in units of log likelihood).
 _TRUST = (1.0, 0.75, 0.5, 0.25, 0.0)
 _DOUBT = 1.0
@@ -241,17 +243,18 @@ def _adapted(rows: Representation, labels: Array, kernel: Kernel) -> Kernel:
         chosen = np.linspace(0, len(rows) - 1, _ADAPT_ON).astype(np.intp)
         rows, labels = rows.take(chosen), labels[chosen]
     eigenvalues, vectors = np.linalg.eigh(kernel(rows, rows))
-    eigenvalues = np.maximum(eigenvalues, 0.0)
+    scales = [(signal, noise) for signal in _SIGNALS for noise in _NOISES]
+    changes = np.array(scales) ** 2
+    variance = np.maximum(eigenvalues, 0.0) * changes[:, :1] + kernel.noise**2 * changes[:, 1:]
+    spread, moved = np.log(variance).sum(axis=1), (np.log(np.array(scales)) ** 2).sum(axis=1)
     centre = float(rows.prior.mean())
     best, best_value = kernel, -np.inf
     for trust in _TRUST:
         believed = replace(kernel, trust=trust, centre=centre)
         explained = (vectors.T @ (labels - believed.before(rows))) ** 2
-        for signal in (0.5, 0.71, 1.0, 1.41, 2.0):
-            for noise in (0.5, 0.71, 1.0, 1.41):
-                variance = eigenvalues * signal**2 + (kernel.noise * noise) ** 2
-                value = -0.5 * ((explained / variance).sum() + np.log(variance).sum())
-                value -= 2.0 * (np.log(signal) ** 2 + np.log(noise) ** 2) + _DOUBT * (1.0 - trust) ** 2
-                if value > best_value + 1e-6:
-                    best, best_value = believed.scaled(signal, noise), value
+        likely = -0.5 * ((explained / variance).sum(axis=1) + spread)
+        values = likely - 2.0 * moved - _DOUBT * (1.0 - trust) ** 2
+        at = int(values.argmax())
+        if values[at] > best_value + 1e-6:
+            best, best_value = believed.scaled(*scales[at]), float(values[at])
     return best
