@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from api.web.routes import ROUTERS
 
-SLUG = "view-vs-reshape"
+SLUG = "no-softmax-before-ce"
 LIMIT = 200_000
 #: Files, streams and forwardings, which are no pages.
 NO_PAGES = {
@@ -24,7 +24,7 @@ NO_PAGES = {
     "/teach/exams/{exam_id}/uploads/{upload_id}/marked",
     "/rubrics/{slug}/calibration/{calibration_id}/file",
 }
-RIGHT = "view() returns a tensor with another shape on the same storage and never copies; reshape() copies if it must."
+RIGHT = "CrossEntropyLoss applies log_softmax itself and expects raw logits; a softmax before it is one too many."
 NASTY = '<script>document.title="x"</script><img src=x onerror=alert(1)> שלום 🚀 \u202eabc مرحبا {{ 7*7 }}'
 ANSWERS = (RIGHT, RIGHT, f"{RIGHT} Yes.", "They are the same function.", NASTY, "word " * 5000, "")
 
