@@ -203,8 +203,7 @@ def packaged_encoder(folder: Path | None = DEFAULT) -> CachedEncoder:
 def packaged_judge(folder: Path | None = DEFAULT) -> Judge:
     """The shipped contradiction model; its answers are kept in ``folder``."""
     from grader.caching import CachedJudge
-    from grader.evidence.crossencoder import CrossEncoder
-    from grader.loading import contradiction_signature
+    from grader.evidence.crossencoder import CrossEncoder, contradiction_signature
     from grader.store import BlobStore
 
     if folder is None:

@@ -44,7 +44,7 @@ LABELS: Mapping[str, Allowed] = {
 #: Items of which no statement is trained on.
 HELD_OUT_ITEMS = frozenset({"autograd", "batchnorm", "leaf-tensor", "resume-training", "sgd-vs-gd", "view-vs-reshape"})
 _VERDICTS = {"right": ONLY_ENTAILS, "wrong": ONLY_CONTRADICTS, "partly": ONLY_PARTLY}
-_NOT_FAR: Allowed = frozenset({ENTAILS, PARTLY})
+NOT_FAR: Allowed = frozenset({ENTAILS, PARTLY})
 _LONGEST = 80
 
 
@@ -164,24 +164,24 @@ def _item_pairs(item: Item, encoder: Encoder, rng: random.Random) -> list[Pair]:
     pairs: list[Pair] = []
     for _, wordings in groups:
         some = rng.sample(list(permutations(wordings, 2)), min(8, len(wordings) * (len(wordings) - 1)))
-        pairs.extend(Pair(a, b, _NOT_FAR, "rubric:sibling") for a, b in some)
+        pairs.extend(Pair(a, b, NOT_FAR, "rubric:sibling") for a, b in some)
     for at, (name, wordings) in enumerate(groups):
         others = [text for other, texts in groups[:at] + groups[at + 1 :] if other != name for text in texts]
-        pairs.extend(Pair(a, b, NEUTRAL, "rubric:other") for a, b in _nearest(wordings, others, vectors, 1))
+        pairs.extend(Pair(a, b, NEUTRAL, "rubric:other") for a, b in nearest(wordings, others, vectors, 1))
     for wrong in item.misconceptions:
         some = list(permutations(wrong.statements, 2))
-        pairs.extend(Pair(a, b, _NOT_FAR, "rubric:misconception") for a, b in rng.sample(some, min(6, len(some))))
+        pairs.extend(Pair(a, b, NOT_FAR, "rubric:misconception") for a, b in rng.sample(some, min(6, len(some))))
         refuted = [text for name, texts in groups if name in wrong.refutes for text in texts]
-        for text, key in _nearest(wrong.statements, refuted, vectors, 2):
+        for text, key in nearest(wrong.statements, refuted, vectors, 2):
             pairs.append(Pair(text, key, ONLY_CONTRADICTS, "rubric:refuted"))
             pairs.append(Pair(key, text, ONLY_CONTRADICTS, "rubric:refuted"))
-        near = _nearest(wrong.statements, right, vectors, 4)
+        near = nearest(wrong.statements, right, vectors, 4)
         pairs.extend(Pair(key, text, NOT_ENTAILED, "rubric:not-believed") for text, key in near if key not in refuted)
         pairs.extend(flip_pairs([(text, text) for text in wrong.statements], rng.randrange(10**6), most=2))
     return pairs
 
 
-def _nearest(
+def nearest(
     texts: Sequence[str], others: Sequence[str], vectors: Mapping[str, Floats], count: int
 ) -> list[tuple[str, str]]:
     """Each text with those of ``others`` nearest to it."""

@@ -6,21 +6,17 @@ the difference, ``right``, ``other_words``, ``wrong``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from eval.contradiction_data import NEUTRAL, NOT_ENTAILED, ONLY_CONTRADICTS, ONLY_ENTAILS, Pair, in_test_tenth
-from eval.contradiction_graded import HELD_OUT_ITEMS
+from eval.contradiction_graded import HELD_OUT_ITEMS, NOT_FAR, nearest
 from grader.encoder import Encoder
-from grader.evidence.crossencoder import ENTAILS, PARTLY
 from grader.rubric import Item
 
 TRIPLES = Path(__file__).resolve().parent / "data" / "triples.csv"
-_NOT_FAR = frozenset({ENTAILS, PARTLY})
 #: From this cosine on the nearest key statement is about the same point.
 _SAME_POINT = 0.6
 
@@ -58,17 +54,11 @@ def _rubric_side(rows: pd.DataFrame, item: Item, encoder: Encoder) -> list[Pair]
     true, false = [*rows["right"], *rows["other_words"]], [*rows["wrong"]]
     texts = list(dict.fromkeys([*keys, *believed, *true, *false]))
     vectors = {text: e.pooled for text, e in zip(texts, encoder.encode(texts), strict=True)}
+    believed_by, said_by = dict(nearest(true, believed, vectors, 1)), dict(nearest([*true, *false], keys, vectors, 1))
     pairs = []
     for text in true:
-        if believed:
-            pairs.append(Pair(text, _nearest(text, believed, vectors)[0], NOT_ENTAILED, "triple:not-believed"))
-        key, cosine = _nearest(text, keys, vectors)
-        pairs.append(Pair(text, key, _NOT_FAR if cosine >= _SAME_POINT else _NOT_FAR | NEUTRAL, "triple:key"))
-    pairs += [Pair(text, _nearest(text, keys, vectors)[0], NOT_ENTAILED, "triple:not-key") for text in false]
-    return pairs
-
-
-def _nearest(text: str, others: Sequence[str], vectors: Mapping[str, NDArray[np.float32]]) -> tuple[str, float]:
-    """What of ``others`` is nearest to ``text``, with the cosine."""
-    values = np.stack([vectors[other] for other in others]) @ vectors[text]
-    return others[int(values.argmax())], float(values.max())
+        if text in believed_by:
+            pairs.append(Pair(text, believed_by[text], NOT_ENTAILED, "triple:not-believed"))
+        same_point = float(vectors[said_by[text]] @ vectors[text]) >= _SAME_POINT
+        pairs.append(Pair(text, said_by[text], NOT_FAR if same_point else NOT_FAR | NEUTRAL, "triple:key"))
+    return pairs + [Pair(text, said_by[text], NOT_ENTAILED, "triple:not-key") for text in false]

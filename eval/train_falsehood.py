@@ -101,17 +101,6 @@ def references(bank: Bank) -> pd.DataFrame:
     return frame.assign(kind="full", has_error=0)
 
 
-def joined(parts: Sequence[Statements]) -> Statements:
-    """The statements of all parts, their answers numbered on."""
-    starts = np.cumsum([0, *(len(part.erring) for part in parts)])
-    return Statements(
-        np.concatenate([part.table for part in parts]),
-        np.concatenate([part.answer + start for part, start in zip(parts, starts, strict=False)]),
-        np.concatenate([part.label for part in parts]),
-        np.concatenate([part.erring for part in parts]),
-    )
-
-
 def _measured(index: ItemIndex, texts: Sequence[str], grader: Grader, judge: Judge) -> Floats:
     assert index.misconceptions is not None
     phrases = index.phrases(texts, grader.encoder.encode(texts))
@@ -170,8 +159,8 @@ def main() -> None:
     triples = of_triples(read_triples(held_out=True), bank, grader, judge)
     encoder.flush()
     count = len(SIMILARITIES)
-    both = joined([triples, authored])
-    screen, judged = fit(both.table[:, :count], both.label), fit(triples.table, triples.label)
+    table, label = np.concatenate([triples.table, authored.table]), np.concatenate([triples.label, authored.label])
+    screen, judged = fit(table[:, :count], label), fit(triples.table, triples.label)
     asked = asked_from(authored, probability(authored.table[:, :count], screen))
 
     def falsest(data: Statements) -> Floats:

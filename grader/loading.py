@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from grader.encoder import PACKAGED_SIGNATURE, HashEncoder, PackagedEncoder, SentenceTransformerEncoder
-from grader.errors import ModelError
-from grader.evidence.crossencoder import CONFIG, FOLDER, CrossEncoder
+from grader.evidence.crossencoder import CrossEncoder, contradiction_signature
 from grader.grading import Grader
 from grader.store import DEFAULT_LIMIT, BlobStore
 
@@ -53,16 +51,3 @@ def load_grader(encoder: str = "default", *, cache: Path | None = None, limit: i
         return Grader(CachedEncoder(lambda: own, own.signature, store))
     judge = CachedJudge(CrossEncoder, contradiction_signature(), store)
     return Grader(CachedEncoder(PackagedEncoder, PACKAGED_SIGNATURE, store), judge=judge)
-
-
-def contradiction_signature(folder: Path = FOLDER) -> str:
-    """The signature that `CrossEncoder` has once its weights are loaded and found to be those of its configuration.
-
-    Raises:
-        ModelError: The configuration is missing or unreadable.
-    """
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        return f"contradiction-{config['version']}@{config['sha256'][:8]}"
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"cannot read {folder / CONFIG}: {error}") from error

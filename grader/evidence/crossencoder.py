@@ -113,7 +113,7 @@ class CrossEncoder:
             )
         self._tokenizer = load_tokenizer(tokenizer or packaged_model(), int(config["max_tokens"]))
         self._bert, self._head = _restore(folder / WEIGHTS, config, threads)
-        self.signature = f"contradiction-{config['version']}@{found[:8]}"
+        self.signature = _signature(config)
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Probability of each class of `CLASSES`, one row a (candidate's statement, key statement).
@@ -151,6 +151,19 @@ def _logits(hidden: Floats, segments: NDArray[np.int64], state: Mapping[str, Flo
     inner = np.concatenate(parts, axis=-1) @ state["head.inner.weight"].T + state["head.inner.bias"]
     active = inner * ndtr(inner)
     return np.asarray(active @ state["head.outer.weight"].T + state["head.outer.bias"], dtype=np.float32)
+
+
+def contradiction_signature(folder: Path = FOLDER) -> str:
+    """The signature that `CrossEncoder` has once its weights are loaded and found to be those of its configuration.
+
+    Raises:
+        ModelError: The configuration is missing or unreadable.
+    """
+    return _signature(_config(folder))
+
+
+def _signature(config: Mapping[str, Any]) -> str:
+    return f"contradiction-{config['version']}@{config['sha256'][:8]}"
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from grader.evidence.crossencoder import CONTRADICTS, ENTAILS
 from grader.evidence.findings import Contradiction, Floats
 from grader.evidence.grammar import Turn, closest_sentence, roles, turned
-from grader.evidence.judge import Judge
+from grader.evidence.judge import COPY, Judge
 from grader.evidence.polarity import negations, numbers
 from grader.evidence.similarity import Phrase
 from grader.index import ItemIndex
@@ -25,8 +25,6 @@ SAME_NAMES = 0.7
 #: Where the item has hardly more than a reference answer, an answer of one claim that is at least this like it is
 #: compared by the model with the sentence it is most like.
 ABOUT = 0.3
-#: So like that there is nothing to ask.
-COPY = 0.985
 #: What the model alone calls a contradiction with this probability is wrong, and with the second it is referred. In
 #: near copies of one wording among many it is never sure: what they leave out or add is often right.
 SURE, DOUBTED = 0.85, 0.5

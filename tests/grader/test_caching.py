@@ -17,8 +17,8 @@ from grader import Grader, Item, ModelError
 from grader.caching import CachedEncoder, CachedJudge, digest, pack, space, unpack
 from grader.cli import app
 from grader.encoder import Encoding, HashEncoder
-from grader.evidence.crossencoder import CrossEncoder
-from grader.loading import cache_folder, contradiction_signature, load_grader
+from grader.evidence.crossencoder import CrossEncoder, contradiction_signature
+from grader.loading import cache_folder, load_grader
 from grader.store import NAME, BlobStore
 
 ROOT = Path(__file__).parents[2]
