@@ -111,6 +111,7 @@ class KeyStatements:
     def __len__(self) -> int:
         return len(self.phrases)
 
+    @np.errstate(invalid="ignore")  # OpenBLAS may leave this flag behind from unused vector lanes
     def align(self, response: Sequence[Phrase]) -> Alignment:
         """All measures for the statements of one response, at least one."""
         lengths = [len(p.weights) for p in response]
