@@ -16,7 +16,7 @@ import typer
 from eval.bench import Bench, Options
 from eval.datasets import main_check
 from eval.progress import timed
-from eval.results import plain_line, read, write
+from eval.results import read, write
 from eval.results_page import page
 from grader.errors import GraderError
 
@@ -87,7 +87,7 @@ def run_protocol(
     """One protocol, printed."""
     with _work():
         bench = Bench.prepare(_options(data, cache, limit, seeds, boot, seed, prior), timed())
-        results = bench.header() | {"lines": [plain_line(line) for line in bench.protocol(name.value)]}
+        results = bench.header() | {"lines": bench.protocol(name.value)}
         _print(results, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,11 @@ from eval.cache import RowCache, packaged_encoder, packaged_judge
 from eval.calibration import calibration_tables
 from eval.datasets import read_viva
 from eval.few_labels import Plan as Curve
-from eval.few_labels import few_labels
 from eval.frames import Collection, collect, english
 from eval.grading import GraderSystem
 from eval.meaning_bench import meaning_results
 from eval.progress import Progress, silent
-from eval.protocols import Line, Plan, grouped, leave_out, official
+from eval.protocols import Plan, grouped, leave_out, official
 from eval.results import described, header, marks_signature, plain_abuse, plain_line
 from eval.systems import SHIPPED, Systems
 from eval.viva import item_id
@@ -25,7 +24,8 @@ from eval.viva_bench import viva_results
 from grader import Bank, Item, load_bank
 
 Json = dict[str, Any]
-PROTOCOLS = ("official", "leave-out", "grouped", "few-labels")
+#: Protocols whose lines are results of their own; the learning curves are part of those on calibration.
+PROTOCOLS = ("official", "leave-out", "grouped")
 VIVA = "viva_dev"
 
 
@@ -75,18 +75,19 @@ class Bench:
         systems = Systems(encoder, cache, options.prior, options.seed, packaged_judge(options.cache))
         return cls(options, collection, systems, load_bank(), progress)
 
-    def protocol(self, name: str) -> list[Line]:
+    def protocol(self, name: str) -> list[Json]:
         """The lines of one protocol."""
         frames, systems = self.collection.frames, self.systems
         if name == "few-labels":
-            return few_labels(frames, systems.fit_prior, self._curve())
+            found: list[Json] = self._calibration(only=("curves",))["curves"]
+            return found
         run, fits = {
             "official": (official, systems.official()),
             "leave-out": (leave_out, systems.unseen()),
             "grouped": (grouped, systems.fitted()),
         }[name]
         plan = Plan(fits, systems.baselines(), self.options.n_boot, self.options.seed, self.progress)
-        return run(frames, plan)
+        return [plain_line(line) for line in run(frames, plan)]
 
     def _curve(self) -> Curve:
         options = self.options
@@ -95,11 +96,13 @@ class Bench:
 
     def calibration(self) -> Json:
         """The tables of `eval.calibration`."""
-        found = calibration_tables(
-            self.collection.frames, self.systems.fit_prior, self._curve(), salt=self.options.prior
-        )
+        return self._calibration() | {"signature": marks_signature(self.systems.shipped.grader)}
+
+    def _calibration(self, only: Sequence[str] | None = None) -> Json:
+        fit_prior, prior = self.systems.fit_prior, self.options.prior
+        found = calibration_tables(self.collection.frames, fit_prior, self._curve(), salt=prior, only=only)
         self.systems.encoder.flush()
-        return found | {"signature": marks_signature(self.systems.shipped.grader)}
+        return found
 
     def abuse(self) -> list[Json]:
         """The abuse suite on every data set in English, and on the items of the bank."""
@@ -167,7 +170,7 @@ class Bench:
         """All results, again after each part, so that a run that is cut off leaves what it found."""
         results = self.header() | {"lines": []}
         for name in PROTOCOLS:
-            results["lines"] += [plain_line(line) for line in self.protocol(name)]
+            results["lines"] += self.protocol(name)
             yield results
         for part in ("viva", "abuse", "meaning", "calibration"):
             results[part] = getattr(self, part)()

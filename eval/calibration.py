@@ -1,4 +1,5 @@
-"""What calibration is worth, in tables: learning curves, promised intervals, referral, choice of labels, groups, time.
+"""What calibration is worth, in tables: learning curves (the protocol ``few-labels``), promised intervals, referral,
+choice of labels, groups, time.
 
 The prior is fitted to the other data sets, the scales of the correction were chosen on train rows of data sets other
 than hbrs_nn, and every figure is for answers whose labels no fit has seen. Parts that were computed before, with the
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from grader.representation import joined
 
 Json = dict[str, Any]
 
-#: What the calibration stands beside.
+#: What the calibration must be ahead of at every number of labels.
 BESIDE = ("uncalibrated", "bag of words", "nearest neighbour", "question mean")
 #: Share of the answers that the machine marks by itself in the selective table.
 AUTOMATIC = 0.6
@@ -72,18 +73,26 @@ class Data:
 
 
 def calibration_tables(
-    frames: Frames, fit_prior: Callable[[Frames], GraderSystem], plan: Plan, *, salt: str = ""
+    frames: Frames,
+    fit_prior: Callable[[Frames], GraderSystem],
+    plan: Plan,
+    *,
+    salt: str = "",
+    only: Collection[str] | None = None,
 ) -> Json:
-    """Every table, as plain JSON.
+    """The tables, as plain JSON.
 
     Args:
         frames: Prepared frames.
         fit_prior: Gives the grader before any label, fitted to the given frames.
         plan: Seeds, resamples, progress, and the cache in which finished parts are kept.
         salt: What else the figures depend on, such as the name of the prior.
+        only: Tables to make (``curves``, ``coverage``, ``selective``, ``active``, ``groups``, ``times``); all by
+            default.
     """
     usable = english(frames)
-    found: Json = {"curves": [], "coverage": [], "selective": [], "active": [], "groups": [], "times": []}
+    tables = {table: make for table, make in _TABLES.items() if only is None or table in only}
+    found: Json = {table: [] for table in tables}
     for name, frame in frames.items():
         key = digest([source_hash(*SCORING, *_CODE), salt, name, repr(plan.seeds), repr(plan.n_boot), repr(plan.seed),
                       *frame["answer_id"], *frame["answer"]])  # fmt: skip
@@ -97,7 +106,7 @@ def calibration_tables(
                 opened.append(Data(name, scale_step(frames[name]), enough, plan))
             return opened[0]
 
-        for table, make in _TABLES.items():
+        for table, make in tables.items():
             if table == "curves" and name not in usable:
                 continue
             rows = _kept(plan, f"{key}-{table}", lambda make=make: make(data()) if data().found else [])  # type: ignore[misc]
@@ -122,9 +131,8 @@ def _kept(plan: Plan, key: str, make: Callable[[], list[Json]]) -> list[Json]:
 
 
 def curves(data: Data) -> list[Json]:
-    """Learning curves of the calibration and of what it stands beside, see `eval.few_labels`."""
-    learners = {name: LEARNERS[name] for name in ("calibrated", *BESIDE)}
-    return [plain_line(line) for line in curve(data.name, data.found, data.step, data.plan, learners)]
+    """Learning curves of the calibration and of all it stands beside, see `eval.few_labels`."""
+    return [plain_line(line) for line in curve(data.name, data.found, data.step, data.plan, LEARNERS)]
 
 
 def coverage(data: Data) -> list[Json]:

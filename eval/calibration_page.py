@@ -61,7 +61,7 @@ def calibration_part(results: Json) -> Iterator[str]:
     yield "### What calibration was to reach"
     rows = [*_curve_aims(found), *_never_worse(found), *_promises(found)]
     yield table(["data set", "labels a question", "measure", "needed", "found", "reached"], rows)
-    yield from _curves(found)
+    yield "The learning curves stand under the protocol few-labels."
     yield from _tables(found)
 
 
@@ -138,20 +138,6 @@ def _promises(found: Json) -> Iterator[Row]:
         limit = SECONDS[row["labels"]]
         yield ["", str(row["labels"]), "seconds of a fit", f"under {limit:g}", f"{row['seconds']:.2f}",
                yes(row["seconds"] < limit)]  # fmt: skip
-
-
-def _curves(found: Json) -> Iterator[str]:
-    for data in dict.fromkeys(line["data"] for line in found["curves"]):
-        own = [line for line in found["curves"] if line["data"] == data]
-        shown = ["f1_2way", *(["f1_3way"] if any("f1_3way" in line["measures"] for line in own) else [])]
-        shown = shown if own[0]["mapped"] else ["rmse"]
-        yield f"### Learning curve, {data}, {own[0]['split']}"
-        yield f"{own[0]['n']} answers to {own[0]['questions']} questions, {max(line['seeds'] for line in own)} seeds."
-        rows = [
-            [line["system"], f"{line['labels']:g}", *(estimate(line["measures"].get(name)) for name in shown)]
-            for line in own
-        ]
-        yield table(["system", "labels", *(_NAMES[name] for name in shown)], rows)
 
 
 def _tables(found: Json) -> Iterator[str]:

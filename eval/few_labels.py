@@ -8,17 +8,16 @@ paper keeps for validation are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from eval.frames import Frames, english, scale_step
-from eval.grading import GraderSystem
-from eval.label_questions import Question, questions
-from eval.learners import LABEL_FREE, LEARNERS, Learner
+from eval.frames import Frames, english
+from eval.label_questions import Question
+from eval.learners import LABEL_FREE, Learner
 from eval.measures import Prediction, measure_runs
 from eval.progress import Progress, silent
 from eval.protocols import Line, training_rows
@@ -38,36 +37,13 @@ class Plan:
     cache: Path | None = None
 
 
-def few_labels(
-    frames: Frames,
-    fit_prior: Callable[[Frames], GraderSystem],
-    plan: Plan,
-    learners: Mapping[str, Learner] | None = None,
-) -> list[Line]:
-    """The learning curve of every learner on every data set in English.
-
-    Args:
-        frames: Prepared frames.
-        fit_prior: Gives the grader before any label; it is fitted to the other data sets only.
-        plan: Sizes, seeds, resamples.
-        learners: By name; by default `LEARNERS`.
-    """
-    usable = english(frames)
-    lines: list[Line] = []
-    for name, frame in usable.items():
-        plan.progress(f"few-labels: {name}, marks before any label")
-        found = questions(frame, fit_prior(others(usable, name)), plan.cache)
-        lines += curve(name, found, scale_step(frame), plan, learners or LEARNERS)
-    return lines
-
-
 def others(frames: Frames, name: str) -> Frames:
     """The training rows of the data sets in English but the one named."""
     return {other: training_rows(rows) for other, rows in english(frames).items() if other != name}
 
 
 def curve(name: str, found: Sequence[Question], step: float, plan: Plan, learners: Mapping[str, Learner]) -> list[Line]:
-    """The learning curve of every learner on one data set."""
+    """The learning curve of every learner on one data set; nothing without questions."""
     sizes = _sizes([len(question.draw(0)[0]) for question in found], plan.sizes)
     lines = []
     for learner, learn in learners.items():

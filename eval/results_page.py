@@ -118,11 +118,16 @@ def page(results: Json) -> str:
         *_data(results),
     ]
     for protocol in ABOUT:
-        lines = [line for line in results.get("lines", []) if line["protocol"] == protocol]
+        lines = [line for line in _lines(results) if line["protocol"] == protocol]
         if lines:
             parts += [f"## Protocol: {protocol}", ABOUT[protocol], *_protocol(protocol, lines)]
     parts += [*calibration_part(results), *_viva(results), *_meaning(results), *_abuse(results), *_speed(results)]
     return "\n\n".join(parts) + "\n"
+
+
+def _lines(results: Json) -> list[Json]:
+    """The lines of all protocols."""
+    return [*results.get("lines", []), *results.get("calibration", {}).get("curves", [])]
 
 
 def _head(results: Json) -> Iterator[str]:
@@ -195,7 +200,8 @@ def _protocol(protocol: str, lines: Sequence[Json]) -> Iterator[str]:
         own = [line for line in lines if (line["data"], line["split"]) == (data, split)]
         first = own[0]
         yield f"### {data}, {split}"
-        seeds = f", {first['seeds']} seeds" if "seeds" in first else ""
+        drawn = max((line["seeds"] for line in own if "seeds" in line), default=0)
+        seeds = f", {drawn} seeds" if drawn else ""
         yield f"{max(line['n'] for line in own)} answers to {first['questions']} questions{seeds}."
         hidden = {"rmse", "qwk"} if first["mapped"] else set()
         shown = [name for name in MEASURES if name not in hidden and any(name in line["measures"] for line in own)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from eval.baselines import OWN_LABELS, Scorer, baselines
+from eval.calibration import calibration_tables
 from eval.few_labels import Plan as Curve
-from eval.few_labels import few_labels
 from eval.frames import Frames
 from eval.learners import LABEL_FREE, LEARNERS
 from eval.measures import Prediction
@@ -120,14 +122,19 @@ def test_parts_and_training_rows(frames: dict[str, pd.DataFrame]) -> None:
     assert set(training_rows(frames["toy"])["split"]) == {"train"}
 
 
+def learning_curves(frames: Frames, systems: Systems, plan: Curve) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = calibration_tables(frames, systems.fit_prior, plan, only=("curves",))["curves"]
+    return found
+
+
 @pytest.fixture(scope="module")
 def lines(frames: dict[str, pd.DataFrame], systems: Systems) -> dict[tuple[str, str, float], float]:
     """RMSE of every learner by data set, learner and labels a question."""
-    found = few_labels(frames, systems.fit_prior, Curve(sizes=(3, 8), seeds=2, n_boot=5))
-    drawn = {(line.data, line.labels): line.seeds for line in found}
+    found = learning_curves(frames, systems, Curve(sizes=(3, 8), seeds=2, n_boot=5))
+    drawn = {(line["data"], line["labels"]): line["seeds"] for line in found}
     assert drawn["toy", 3] == drawn["exam", 10] == 2
     assert drawn["toy", 12] == 1, "all there are, and always the same ones to test on"
-    return {(line.data, line.system, line.labels or 0): line.measures["rmse"].value for line in found}
+    return {(line["data"], line["system"], line["labels"]): line["measures"]["rmse"][0] for line in found}
 
 
 class TestFewLabels:
@@ -142,14 +149,13 @@ class TestFewLabels:
             assert lines["toy", learner, 12] < lines["toy", "constant .5", 0], learner
 
     def test_same_seed_same_figures(self, frames: dict[str, pd.DataFrame], systems: Systems) -> None:
-        curve = Curve(sizes=(3,), seeds=2, n_boot=5)
-        only = {"calibrated": LEARNERS["calibrated"]}
-        first, second = (few_labels({"toy": frames["toy"]}, systems.fit_prior, curve, only) for _ in range(2))
+        plan = Curve(sizes=(3,), seeds=2, n_boot=5)
+        first, second = (learning_curves({"toy": frames["toy"]}, systems, plan) for _ in range(2))
         assert first == second
 
     def test_too_few_answers(self, frames: dict[str, pd.DataFrame], systems: Systems) -> None:
         one_each = frames["toy"].groupby(["split", "question_id"]).head(1)
-        assert few_labels({"toy": one_each}, systems.fit_prior, Curve(seeds=1)) == []
+        assert learning_curves({"toy": one_each}, systems, Curve(seeds=1)) == []
 
 
 def test_baselines_do_not_see_the_labels_they_are_tested_on(frames: dict[str, pd.DataFrame], systems: Systems) -> None:
