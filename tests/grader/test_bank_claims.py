@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import io
 import math
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,19 +21,9 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset, rand
 
 from grader import load_bank
 from grader.bank import default_rubrics
+from tests.grader.claims import Check, Claims
 
-Check = Callable[[], None]
-CLAIMS: list[tuple[str, str, Check]] = []
-
-
-def claim(item: str, *quotes: str) -> Callable[[Check], Check]:
-    """Registers a check for what ``item`` says in each of ``quotes``."""
-
-    def register(check: Check) -> Check:
-        CLAIMS.extend((item, quote, check) for quote in quotes)
-        return check
-
-    return register
+claim = Claims(load_bank(default_rubrics() / "pytorch"))
 
 
 def leaf(*values: float) -> torch.Tensor:
@@ -787,23 +776,10 @@ def _() -> None:
     assert (mu.grad, sigma.grad) == (1, eps)
 
 
-ITEMS = load_bank(default_rubrics() / "pytorch")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text of an item, white space made plain."""
-    if isinstance(value, str):
-        yield " ".join(value.split())
-    elif isinstance(value, dict | list | tuple):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
-
-
-@pytest.mark.parametrize(("item", "quote", "check"), CLAIMS, ids=[f"{item}-{quote[:40]}" for item, quote, _ in CLAIMS])
+@pytest.mark.parametrize(**claim.parameters())
 def test_the_bank_says_so_and_it_is_so(item: str, quote: str, check: Check) -> None:
-    assert any(quote in text for text in _texts(ITEMS[item].model_dump())), f"'{quote}' is not in {item}"
-    check()
+    claim.holds(item, quote, check)
 
 
 def test_every_item_has_a_claim_that_was_run() -> None:
-    assert {item for item, _, _ in CLAIMS} == set(ITEMS)
+    assert {item for item, _, _ in claim.found} == set(claim.items)
