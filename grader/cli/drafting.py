@@ -71,7 +71,7 @@ def draft(
 
 def import_items(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Moodle XML, GIFT, QTI item, CSV or XLSX.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Moodle XML, GIFT, QTI item or package, CSV or XLSX.")],
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder to write rubric files to.")],
     language: LanguageOption = "en",
     quick: QuickOption = False,

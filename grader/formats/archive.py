@@ -12,7 +12,8 @@ from grader.errors import InputError
 from grader.formats.limits import Limits, check_limit
 from grader.formats.notes import column_letter
 
-_MAX_PARTS = 2_000
+#: Most files inside a zip.
+MAX_PARTS = 2_000
 _CHUNK = 1 << 20
 _REF = re.compile(rb"<(?:\w+:)?c\b[^<>]*?\sr\s*=\s*[\"']\$?([A-Za-z]{1,4})\$?(\d{1,9})[\"']")
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*?\sr\s*=\s*[\"'](\d{1,9})[\"']")
@@ -39,12 +40,12 @@ def check_workbook(data: bytes, name: str, limits: Limits) -> None:
         raise
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError) as error:
         raise InputError(f"{name}: a damaged Excel or zip file ({error}); allowed: save it again") from None
-    check_limit(name, "parts inside the file", len(parts), _MAX_PARTS)
+    check_limit(name, "parts inside the file", len(parts), MAX_PARTS)
     left = limits.max_uncompressed_bytes
     strings: list[int] = []
     sheets: list[bytes] = []
     for part in parts:
-        content = _expand(data, part, left, name, limits)
+        content = expand(data, part, left, name, limits)
         left -= len(content)
         if b"sst" in content:
             strings.extend(_string_sizes(content))
@@ -70,8 +71,12 @@ def _check_kind(archive: zipfile.ZipFile, name: str) -> None:
     raise InputError(f"{name}: this is {kind}; allowed: CSV or TSV text, XLSX, Parquet")
 
 
-def _expand(data: bytes, part: zipfile.ZipInfo, left: int, name: str, limits: Limits) -> bytes:
-    """The expanded bytes of one part, read past what the zip declares, up to ``left``."""
+def expand(data: bytes, part: zipfile.ZipInfo, left: int, name: str, limits: Limits) -> bytes:
+    """The expanded bytes of one part, read past what the zip declares, up to ``left``.
+
+    Raises:
+        InputError: It is encrypted, damaged, packed by a rare method, or expands to more than ``left`` bytes.
+    """
     if part.flag_bits & 1:
         raise InputError(f"{name}: protected by a password; allowed: remove the password and save it again")
     header = data[part.header_offset : part.header_offset + 30]
@@ -89,7 +94,7 @@ def _expand(data: bytes, part: zipfile.ZipInfo, left: int, name: str, limits: Li
         raise InputError(f"{name}: {method}; allowed: store or deflate")
     if len(content) > left or part.file_size > limits.max_uncompressed_bytes:
         raise InputError(
-            f"{name}: the Excel file expands to more than {limits.max_uncompressed_bytes:,} bytes; "
+            f"{name}: the file expands to more than {limits.max_uncompressed_bytes:,} bytes; "
             f"allowed: at most {limits.max_uncompressed_bytes:,}"
         )
     return content
@@ -104,7 +109,7 @@ def _inflate(raw: bytes, left: int, name: str) -> bytes:
             content += stream.decompress(pending, _CHUNK)
             pending = stream.unconsumed_tail
     except zlib.error as error:
-        raise InputError(f"{name}: a damaged Excel file ({error}); allowed: save it again") from None
+        raise InputError(f"{name}: a damaged Excel or zip file ({error}); allowed: save it again") from None
     return bytes(content)
 
 

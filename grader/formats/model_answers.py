@@ -1,4 +1,4 @@
-"""Questions with model answers from the files teachers have: Moodle XML, GIFT, QTI and CSV.
+"""Questions with model answers from the files teachers have: Moodle XML, GIFT, QTI items and packages, and CSV.
 
 One door, `read_model_answers`; what a file holds is told from its content.
 """
@@ -14,7 +14,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from grader.errors import InputError
-from grader.formats import model_csv, model_gift, model_moodle, model_qti
+from grader.formats import model_csv, model_gift, model_moodle, model_package, model_qti
 from grader.formats.decode import container, decode
 from grader.formats.limits import DEFAULT_LIMITS, check_limit
 from grader.formats.notes import Note, NoteLog
@@ -22,7 +22,10 @@ from grader.formats.question import ModelQuestion
 
 #: Most questions read from one file.
 MAX_QUESTIONS = 2_000
-_ALLOWED = "allowed: Moodle XML, GIFT, QTI (one assessment item), or a table with the columns question and answer"
+_ALLOWED = (
+    "allowed: Moodle XML, GIFT, QTI (an assessment item or a content package), "
+    "or a table with the columns question and answer"
+)
 _XML = re.compile(r"\s*<[?!a-zA-Z]")
 
 
@@ -31,7 +34,7 @@ class ModelAnswers:
     """What a file holds.
 
     Attributes:
-        kind: ``moodle_xml``, ``gift``, ``qti`` or ``table``.
+        kind: ``moodle_xml``, ``gift``, ``qti``, ``qti_package`` or ``table``.
         questions: In the order of the file, each with at least one model answer.
         notes: What was left out and why.
     """
@@ -64,7 +67,10 @@ def read_model_answers(data: bytes, *, name: str) -> ModelAnswers:
 def _read(data: bytes, name: str, log: NoteLog) -> tuple[str, list[ModelQuestion]]:
     if _XML.match(data[:200].decode("latin-1").removeprefix("\xef\xbb\xbf")):
         return _read_xml(data, name, log)
-    if container(data, name) == "text" and model_gift.looks_like_gift(text := decode(data, name, NoteLog(1)).content):
+    packed = container(data, name)
+    if packed == "zip" and model_package.is_package(data):
+        return "qti_package", model_package.read_package(data, name, log, _parse)
+    if packed == "text" and model_gift.looks_like_gift(text := decode(data, name, NoteLog(1)).content):
         return "gift", model_gift.read_gift(text, name, log)
     return "table", model_csv.read_table_answers(data, name, log)
 

@@ -1,4 +1,4 @@
-"""Moodle XML: essays with grader information, and short answers."""
+"""Moodle XML: essays with grader information, short answers, and pattern matches with a model answer."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def read_moodle(root: Element, log: NoteLog) -> list[ModelQuestion]:
-    """The essays and short answers of a ``<quiz>``; other types and questions without a key are noted."""
+    """The questions of a ``<quiz>`` that have a model answer; other types and questions without one are noted."""
     found = []
     for number, question in enumerate(root.iter("question"), 1):
         kind = question.get("type", "")
         if kind == "category":
             continue
         name = plain(_text(question, "name")) or f"question {number}"
-        if kind not in ("essay", "shortanswer"):
-            log.add("type", f"{shorten(name)} is of the type {kind or 'unknown'}; only essay and shortanswer are read")
+        if kind not in _MODEL_ANSWERS:
+            read = ", ".join(_MODEL_ANSWERS)
+            log.add("type", f"{shorten(name)} is of the type {kind or 'unknown'}; only {read} are read")
             continue
         prompt = plain(_text(question, "questiontext"))
-        answers = _essay_answer(question) if kind == "essay" else _short_answers(question)
+        answers = _MODEL_ANSWERS[kind](question)
         if prompt and answers:
             found.append(ModelQuestion(name, prompt, answers, _grade(question)))
         else:
-            lacks = "no text" if not prompt else "no model answer (grader information or general feedback)"
+            lacks = "no text" if not prompt else f"no model answer ({_PLACES[kind]})"
             log.add("no-answer", f"{shorten(name)} has {lacks}")
     return found
 
@@ -58,6 +59,20 @@ def _short_answers(question: Element) -> tuple[str, ...]:
     written = ["".join(node.itertext()) for answer in full for node in answer.findall("text")]
     texts = {plain(text) for text in written if "*" not in text} - {""}
     return tuple(sorted(texts, key=lambda text: (-len(text), text)))
+
+
+def _pattern_answer(question: Element) -> tuple[str, ...]:
+    """The model answer beside the rules; what the rules match is no answer that could be shown to anybody."""
+    answer = plain("".join("".join(node.itertext()) for node in question.findall("modelanswer")))
+    return (answer,) if answer else ()
+
+
+_MODEL_ANSWERS = {"essay": _essay_answer, "shortanswer": _short_answers, "pmatch": _pattern_answer}
+_PLACES = {
+    "essay": "grader information or general feedback",
+    "shortanswer": "an answer for full marks without wildcards",
+    "pmatch": "the field modelanswer",
+}
 
 
 def _grade(question: Element) -> float | None:

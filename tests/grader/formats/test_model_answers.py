@@ -41,7 +41,19 @@ MOODLE = b"""\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>
     <answer fraction="100"><text>*dioxide*</text></answer>
     <answer fraction="50"><text>air</text></answer>
   </question>
-  <question type="pmatch"><name><text>P</text></name></question>
+  <question type="pmatch">
+    <name><text>Heat</text></name>
+    <questiontext format="html"><text>Why does dough rise faster in a warm room?</text></questiontext>
+    <usecase>0</usecase>
+    <modelanswer>Yeast works faster when it is warm.</modelanswer>
+    <answer fraction="100"><text>match_mw (yeast|cells faster|quicker)</text></answer>
+  </question>
+  <question type="pmatch">
+    <name><text>P</text></name>
+    <questiontext format="html"><text>Why?</text></questiontext>
+    <answer fraction="100"><text>match_mw (because)</text></answer>
+  </question>
+  <question type="cloze"><name><text>C</text></name></question>
 </quiz>
 """
 
@@ -104,9 +116,11 @@ def test_moodle_essays_and_short_answers_are_read_and_the_rest_is_noted() -> Non
         ModelQuestion("Bread", "Why does bread rise?", ("Yeast gives off gas & the dough holds it.",), 4.0),
         ModelQuestion("Cake", "Why does cake rise?", ("Baking powder makes bubbles.",)),
         ModelQuestion("Gas", "Which gas is it?", ("carbon dioxide", "CO2")),
+        ModelQuestion("Heat", "Why does dough rise faster in a warm room?", ("Yeast works faster when it is warm.",)),
     ]
     assert any("Empty" in note and "no model answer" in note for note in notes)
-    assert any("pmatch" in note for note in notes)
+    assert any("'P' has no model answer (the field modelanswer)" in note for note in notes)
+    assert any("'C' is of the type cloze" in note for note in notes)
 
 
 def test_gift_essays_with_feedback_and_short_answers_are_read_and_the_rest_is_noted() -> None:
@@ -166,7 +180,7 @@ def test_a_table_is_read_with_its_own_delimiter(delimiter: str) -> None:
         (b"<html><body/></html>", "root element 'html'"),
         (b"<quiz></quiz>", "no question with a model answer"),
         (
-            MOODLE.replace(b'type="essay"', b'type="match"').replace(b'"shortanswer"', b'"x"'),
+            MOODLE.replace(b'type="essay"', b'type="match"').replace(b'"shortanswer"', b'"x"').replace(b"pmatch", b"x"),
             "no question with a model",
         ),
         (b"name,mark\na,1\n", "no column for the question"),
