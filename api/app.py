@@ -14,10 +14,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_fastapi_instrumentator import Instrumentator
 from starlette.middleware.cors import CORSMiddleware
 
-from api import problems, routes, web
+from api import jobs, problems, routes, web
 from api.auth import Secrets
 from api.db import Database
 from api.deps import Services
+from api.metrics import JobMetrics
 from api.middleware import Admission, BodyLimit, Deadline, Outer
 from api.problems import Problem
 from api.routes import stream
@@ -49,6 +50,10 @@ def _refuse(request: Request, problem: Problem) -> Response:
     return problem.response() if request.url.path.startswith("/v1/") else error_page(request, problem)
 
 
+def _backlog(svc: Services) -> jobs.Backlog:
+    return jobs.backlog(svc.db, svc.settings.lease_seconds)
+
+
 def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -> FastAPI:
     """The ASGI application.
 
@@ -77,6 +82,7 @@ def create_app(settings: Settings | None = None, scorer: Scorer | None = None) -
     web.install(app)
     app.add_middleware(Admission, limit=settings.queue_limit, refuse=_refuse, always=("/health", "/ready", "/metrics"))
     registry = CollectorRegistry()
+    registry.register(JobMetrics(lambda: _backlog(app.state.services)))
     Instrumentator(registry=registry, excluded_handlers=["/metrics"]).instrument(app).expose(
         app, include_in_schema=False
     )

@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from sqlalchemy import exists, or_, select, update
+from sqlalchemy import exists, func, not_, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.elements import ColumnElement
 
-from api.db import LOCK, Database
+from api.db import LOCK, Database, made_at
 from api.db.models import Chunk, Job
 
 #: Seconds that a lease may seem to end too late, because the clock was read before a wait for the database.
@@ -31,16 +33,11 @@ def owner_name() -> str:
 
 
 def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None:
-    """The next free chunk of an active job, now leased to ``owner``; ``None`` when there is none.
-
-    A lease that ends later than any could was given before the clock was set back, and counts as over.
-    """
-    now = db.now()
-    over = or_(Chunk.lease_until < now, Chunk.lease_until > now + lease + _SLACK)
+    """The next free chunk of an active job, now leased to ``owner``; ``None`` when there is none."""
     free = (
         select(Chunk.id)
         .join(Job, Job.id == Chunk.job_id)
-        .where(Job.state == "active", Chunk.state == "pending", over)
+        .where(Job.state == "active", Chunk.state == "pending", _over(db, lease))
         .order_by(Chunk.id)
         .limit(1)
     )
@@ -61,6 +58,45 @@ def claim(db: Database, owner: str, lease: float, attempts: int) -> Chunk | None
     if chunk is not None:
         fail(db, chunk, chunk.owner, attempts, "workers died on it")
     return None
+
+
+def _over(db: Database, lease: float) -> ColumnElement[bool]:
+    """Whether nobody works on a chunk.
+
+    A lease that ends later than any could was given before the clock was set back, and counts as over.
+    """
+    now = db.now()
+    return or_(Chunk.lease_until < now, Chunk.lease_until > now + lease + _SLACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What is left of the active jobs of all organisations.
+
+    Attributes:
+        waiting: Chunks that nobody works on.
+        running: Chunks that a worker holds.
+        oldest_seconds: How long ago the oldest waiting chunk was made, by the database's clock; 0 if none waits.
+    """
+
+    waiting: int
+    running: int
+    oldest_seconds: float
+
+
+def backlog(db: Database, lease: float) -> Backlog:
+    """Counts what is left, on indices of the states of jobs and chunks; paused jobs do not wait for a worker."""
+    free = _over(db, lease)
+    count = func.count()
+    query = (
+        select(db.now(), count.filter(free), count.filter(not_(free)), func.min(Chunk.id).filter(free))
+        .select_from(Chunk)
+        .join(Job, Job.id == Chunk.job_id)
+        .where(Job.state == "active", Chunk.state == "pending")
+    )
+    with db.read() as session:
+        now, waiting, running, oldest = session.execute(query).one()
+    return Backlog(waiting, running, 0.0 if oldest is None else max(now - made_at(oldest), 0.0))
 
 
 def renew(db: Database, chunk: Chunk, owner: str, lease: float, progress: int | None = None) -> None:

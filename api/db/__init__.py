@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.db.engine import LOCK, Database
-from api.db.ids import new_id
+from api.db.ids import made_at, new_id
 from api.db.migrate import current_revision, head_revision, upgrade
 
-__all__ = ["LOCK", "Database", "current_revision", "head_revision", "new_id", "upgrade"]
+__all__ = ["LOCK", "Database", "current_revision", "head_revision", "made_at", "new_id", "upgrade"]
