@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ _MAX_KEYWORDS = 5
 _MIN_INFORMATION = 0.3
 #: Fewer words than this do not stand alone, so a sentence is not cut there.
 _CLAUSE_WORDS = 4
+#: So many numbered sentences are steps.
+_STEPS = 3
 #: A lead of the best part over the next below which a person has to look.
 _UNSURE = 0.5
 #: What a cue phrase, the place in the answer and likeness to prototypes count; on the reference answers of the bank,
@@ -47,7 +50,7 @@ _CUES: Mapping[str, Mapping[str, re.Pattern[str]]] = {
         REASON: re.compile(
             r"\b(?:because|since|so that|therefore|thus|hence|otherwise|as a result|in order to|due to|leads? to"
             r"|causes?|(?:which|this) (?:means|makes|prevents|allows|ensures)|without (?:it|this)|allows?|prevents?"
-            r"|ensures?|the reason)\b",
+            r"|ensures?|makes? sure|the reason)\b",
             re.I,
         ),
         EXAMPLE: re.compile(
@@ -80,6 +83,7 @@ _SPLIT = {
     ),
     "de": re.compile(r", (?=weil |denn |da |sodass |so dass |sonst )|[,;] (?=zum Beispiel|z\. ?B\.|beispielsweise)"),
 }
+_NUMBER = re.compile(r"(?:^|(?<=\s))\(?(\d{1,2})[.)] (?=\S)")
 _PROTOTYPES = {
     DEFINITION: (
         "It is a method that does a certain thing.",
@@ -121,6 +125,7 @@ class _Part:
     text: str
     component: str
     lead: float
+    is_step: bool = False
     wordings: list[str] = field(default_factory=list)
 
 
@@ -156,11 +161,12 @@ def draft_item(
     if not prompt or not texts:
         lacks = "model answer" if prompt else "question"
         raise InputError(f"item '{item_id}': no {lacks}; allowed: at least one sentence")
-    parts = _sorted_parts(texts[0], language, encoder)
+    said = set(_terms(prompt, language))
+    parts = _sorted_parts(texts[0], said, language, encoder)
     if not parts:
         raise InputError(f"item '{item_id}': the model answer has no word; allowed: at least one sentence")
-    _add_wordings(parts, texts[1:], language, encoder)
-    data, checks = _content(prompt, texts[0], parts, language)
+    _add_wordings(parts, texts[1:], said, language, encoder)
+    data, checks = _content(said, parts, language)
     head: dict[str, Any] = {"id": item_id, "version": 1, "language": language, "source": source, "prompt": prompt}
     scale = {"max": _plain_number(max_score), "step": _plain_number(step or max_score / 10)}
     head |= {"scale": scale, "reference_answer": texts[0]}
@@ -188,11 +194,14 @@ def item_id_of(name: str, taken: Iterable[str] = (), *, fallback: str = "item") 
     return found
 
 
-def _sorted_parts(answer: str, language: str, encoder: Encoder | None, *, whole: bool = True) -> list[_Part]:
+def _sorted_parts(
+    answer: str, said: set[str], language: str, encoder: Encoder | None, *, whole: bool = True
+) -> list[_Part]:
     """The statements of ``answer``; in a ``whole`` one the place counts and something is the definition."""
-    texts = _clauses(answer, language)
-    scores = _scores(texts, language, encoder, _POSITION if whole else 0.0)
-    parts = []
+    steps, rest = _numbered(answer) if whole else ([], answer)
+    texts = _clauses(rest, said, language)
+    scores = _scores(texts, language, encoder, _POSITION if whole else 0.0, before=len(steps))
+    parts = [_Part(_tidy(text), DEFINITION, 1.0, is_step=True) for text in steps]
     for text, row in zip(texts, scores, strict=True):
         first, second = sorted(row, reverse=True)[:2]
         parts.append(_Part(text, STANDARD_COMPONENTS[int(np.argmax(row))], first - second))
@@ -201,31 +210,58 @@ def _sorted_parts(answer: str, language: str, encoder: Encoder | None, *, whole:
     return parts
 
 
-def _clauses(answer: str, language: str) -> list[str]:
+def _numbered(answer: str) -> tuple[list[str], str]:
+    """The steps of an answer that numbers them from 1 on, and what else it says."""
+    marks = list(_NUMBER.finditer(answer))
+    if len(marks) < _STEPS or [int(mark[1]) for mark in marks] != list(range(1, len(marks) + 1)):
+        return [], answer
+    ends = [*(mark.start() for mark in marks[1:]), len(answer)]
+    pieces = [answer[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+    last, *others = [statement.text for statement in statements(normalise(pieces[-1]))] or [""]
+    steps = [text for text in (*pieces[:-1], last) if _has_words(text)]
+    return steps, " ".join((answer[: marks[0].start()].strip(), *others)).strip()
+
+
+def _clauses(answer: str, said: set[str], language: str) -> list[str]:
     """The statements of the answer; a reason or example in a clause of its own is cut off."""
     split = _SPLIT.get(language)
     found: list[str] = []
     for statement in statements(normalise(answer)):
-        found.extend(_cut(statement, split, language))
-    return [text for text in found if any(token.kind != "number" for token in tokenise(text))]
+        found.extend([statement.text] if statement.is_code else map(_tidy, _cut(statement, said, split, language)))
+    return [text for text in found if _has_words(text)]
 
 
-def _cut(statement: Statement, split: re.Pattern[str] | None, language: str) -> list[str]:
-    pieces = [statement.text] if statement.is_code or split is None else split.split(statement.text)
+def _has_words(text: str) -> bool:
+    return any(token.kind != "number" for token in tokenise(text))
+
+
+def _tidy(text: str) -> str:
+    """A piece of a sentence as a sentence; single terms and code stay as they are."""
+    text = text.strip()
+    kept = text.rstrip(";,").rstrip()
+    return kept[:1].upper() + kept[1:] if re.match(r"[^\W\d_]+\s.*[.!?;,]$", text, re.S) else kept
+
+
+def _cut(statement: Statement, said: set[str], split: re.Pattern[str] | None, language: str) -> list[str]:
+    pieces = [statement.text] if split is None else split.split(statement.text)
     words = [piece.split() for piece in pieces]
     # A clause without its negation would contradict the sentence it comes from.
     negated = any(word.casefold().strip(",.;:") in negations(language) for piece in words for word in piece)
-    if len(pieces) == 1 or negated or min(map(len, words)) < _CLAUSE_WORDS:
+    # A clause that says no more than the question would be credited for repeating it.
+    repeats = any(set(_terms(piece, language)) <= said for piece in pieces)
+    if len(pieces) == 1 or negated or repeats or min(map(len, words)) < _CLAUSE_WORDS:
         return [statement.text]
-    return [piece[0].upper() + piece[1:] if piece[0].isalpha() else piece for piece in map(str.strip, pieces)]
+    return pieces
 
 
-def _scores(texts: Sequence[str], language: str, encoder: Encoder | None, place: float) -> list[list[float]]:
-    """How much speaks for each component, one row a statement."""
+def _scores(
+    texts: Sequence[str], language: str, encoder: Encoder | None, place: float, *, before: int = 0
+) -> list[list[float]]:
+    """How much speaks for each component, one row a statement; ``before`` statements come earlier."""
     cues = _CUES.get(language, {})
     likeness = _likeness(texts, encoder) if encoder is not None and language == "en" else np.zeros((len(texts), 3))
     rows = []
-    for at, text in enumerate(texts):
+    for at, text in enumerate(texts, before):
         found = {name: bool(pattern.search(text)) for name, pattern in cues.items()}
         # "It is … because" gives the reason: the weaker cue counts only when no other one is there.
         cue = {
@@ -233,11 +269,11 @@ def _scores(texts: Sequence[str], language: str, encoder: Encoder | None, place:
             REASON: found.get(REASON, False) and not found.get(EXAMPLE),
             EXAMPLE: found.get(EXAMPLE, False),
         }
-        share = at / max(len(texts) - 1, 1)
+        share = at / max(before + len(texts) - 1, 1)
         position = {DEFINITION: 1.5 if at == 0 else 1 - share, REASON: 1 - abs(2 * share - 1), EXAMPLE: share}
         rows.append(
             [
-                _CUE * cue[name] + place * position[name] + _PROTOTYPE * float(likeness[at, column])
+                _CUE * cue[name] + place * position[name] + _PROTOTYPE * float(likeness[at - before, column])
                 for column, name in enumerate(STANDARD_COMPONENTS)
             ]
         )
@@ -253,10 +289,12 @@ def _likeness(texts: Sequence[str], encoder: Encoder) -> np.ndarray[Any, np.dtyp
     return np.asarray(np.round(best - best.mean(axis=1, keepdims=True), 4), dtype=np.float64)
 
 
-def _add_wordings(parts: list[_Part], answers: Sequence[str], language: str, encoder: Encoder | None) -> None:
+def _add_wordings(
+    parts: list[_Part], answers: Sequence[str], said: set[str], language: str, encoder: Encoder | None
+) -> None:
     """Statements of further answers become wordings of the most similar element of their component."""
     for answer in answers:
-        for other in _sorted_parts(answer, language, encoder, whole=False):
+        for other in _sorted_parts(answer, said, language, encoder, whole=False):
             same = [part for part in parts if part.component == other.component] or parts
             best = max(same, key=lambda part: _overlap(part.text, other.text, language))
             known = {text.casefold() for part in parts for text in (part.text, *part.wordings)}
@@ -270,10 +308,9 @@ def _overlap(one: str, other: str, language: str) -> float:
 
 
 def _content(
-    prompt: str, reference: str, parts: Sequence[_Part], language: str
+    said: set[str], parts: Sequence[_Part], language: str
 ) -> tuple[dict[str, Any], dict[tuple[str, ...], str]]:
     """Components for the rubric, and what a person has to check, by place."""
-    said = set(_terms(prompt, language))
     components: dict[str, Any] = {}
     checks: dict[tuple[str, ...], str] = {("reference_answer",): "does this answer earn full marks, and say all three?"}
     for name in STANDARD_COMPONENTS:
@@ -281,7 +318,9 @@ def _content(
         where = ("components", name)
         if not mine:
             continue
+        steps = all(part.is_step for part in mine)
         rule = {"rule": "required"} if name == DEFINITION or len(mine) == 1 else {"rule": "at_least", "n": 1}
+        rule = {"rule": "in_order"} if steps else rule
         elements = [_element(part, number, said, language) for number, part in enumerate(mine, 1)]
         components[name] = {"weight": _WEIGHTS[name], **rule, "elements": elements}
         doubts = [part.text for part in mine if part.lead < _UNSURE]
@@ -289,7 +328,9 @@ def _content(
         if doubts:
             shown = "; ".join(f"'{' '.join(text.split()[:6])} …'" for text in doubts)
             advice = f"is this the right part for {shown}? Then {advice}"
-        checks[where] = advice
+        checks[where] = (
+            f"must the steps be said in this order (else rule: required)? Then {advice}" if steps else advice
+        )
         checks[(*where, "elements")] = "keywords are guesses: keep words that a wrong answer would not use"
     missing = [name for name in STANDARD_COMPONENTS if name not in components]
     end = "add misconceptions, find_out, follow_ups and quick_checks (docs/rubric-format.md)"
@@ -311,8 +352,9 @@ def _keywords(texts: Sequence[str], said: set[str], language: str) -> list[str]:
     """The words of most information that the prompt does not say, at most five, the rarest first."""
     weights: dict[str, tuple[float, str]] = {}
     plain = function_words(language) | negations(language)
+    cues = _CUES.get(language, {}).values()
     for text in texts:
-        for token in tokenise(text):
+        for token in tokenise(reduce(lambda left, cue: cue.sub(" ", left), cues, text)):
             word = token.text
             if token.kind == "number" or word.casefold() in plain or len(word) < 3:
                 continue

@@ -59,6 +59,50 @@ def test_a_clause_with_a_negation_stays_with_its_sentence() -> None:
     assert sorted_texts(draft_item("Why?", answer, item_id="a").item) == {"definition": [answer]}
 
 
+def test_a_clause_that_only_repeats_the_question_is_not_cut_off() -> None:
+    answer = "Der Himmel ist blau, weil die Luft kurzwelliges Licht stärker streut."
+    assert sorted_texts(draft_item("Warum ist der Himmel blau?", answer, item_id="a", language="de").item) == {
+        "definition": [answer]
+    }
+
+
+def test_numbered_sentences_are_steps_in_order() -> None:
+    answer = (
+        "1. The client sends SYN with a number. 2) The server answers SYN-ACK with its own. 3. The client sends ACK. "
+        "It makes sure that both sides can send and receive. A typical pitfall is a flood of half-open connections."
+    )
+    draft = draft_item("How is a connection opened?", answer, item_id="tcp")
+    assert sorted_texts(draft.item) == {
+        "definition": [
+            "The client sends SYN with a number.", "The server answers SYN-ACK with its own.", "The client sends ACK.",
+        ],
+        "reason": ["It makes sure that both sides can send and receive."],
+        "example_or_pitfall": ["A typical pitfall is a flood of half-open connections."],
+    }  # fmt: skip
+    assert draft.item.components["definition"].rule == "in_order"
+    assert any("must the steps be said in this order" in check for check in draft.checks)
+    two = draft_item("How?", "1. Open the door to the hall. 2. Go in and sit down.", item_id="a").item
+    assert two.components["definition"].rule == "required"
+
+
+def test_pieces_of_sentences_become_sentences() -> None:
+    answer = (
+        "Two predictors are almost the same here; the coefficients cannot be told apart; reshape() copies the data."
+    )
+    texts = [text for texts in sorted_texts(draft_item("Why?", answer, item_id="a").item).values() for text in texts]
+    assert texts == [
+        "Two predictors are almost the same here", "The coefficients cannot be told apart",
+        "reshape() copies the data.",
+    ]  # fmt: skip
+
+
+def test_words_of_a_cue_phrase_are_no_keywords() -> None:
+    item = draft_item("Why?", "Multicollinearity means that predictors are correlated.", item_id="a").item
+    (element,) = item.components["definition"].elements
+    assert element.keywords is not None
+    assert "means" not in element.keywords.groups[0].any
+
+
 def test_keywords_are_rare_words_that_the_question_does_not_say() -> None:
     item = draft_item("What does soap do to germs?", "Soap dissolves the lipid membrane of germs.", item_id="soap").item
     (element,) = item.components["definition"].elements
