@@ -47,6 +47,11 @@ def walked(item: Item, language: str = "en") -> Iterator[tuple[list[str], Status
             yield lacking, otherwise, build_feedback(item, components, [], None, total, language=language)
 
 
+def test_both_packs_are_walked_in_three_languages() -> None:
+    assert len(ITEMS) == 45
+    assert LANGUAGES == ("en", "de", "hi")
+
+
 @pytest.mark.parametrize("name", ITEMS)
 def test_the_components_of_every_item_stand_in_the_order_of_the_guidance(name: str) -> None:
     order = [component for component in STANDARD_COMPONENTS if component in BANK[name].components]
@@ -92,7 +97,8 @@ def test_nothing_of_the_key_is_given_away(name: str) -> None:
     item = BANK[name]
     texts = {
         text
-        for _, _, feedback in walked(item)
+        for language in LANGUAGES
+        for _, _, feedback in walked(item, language)
         for text in (
             feedback.summary,
             feedback.next_question or "",
