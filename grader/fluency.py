@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -41,11 +41,13 @@ def word_class(token: Token) -> str:
     >>> [word_class(token) for token in tokenise("The 3 gradients of optimizer.step() normalise")]
     ['the', '#', '-s', 'of', '<code>', '-e']
     """
-    word = token.text.casefold()
     if token.kind == "number":
         return _NUMBER
-    if token.is_code:
-        return _CODE
+    return _CODE if token.is_code else _class_of(token.text.casefold())
+
+
+@lru_cache(maxsize=50_000)
+def _class_of(word: str) -> str:
     if word in FUNCTION_WORDS or word in NEGATIONS:
         return word
     return next((f"-{end}" for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2), _OTHER)
@@ -63,6 +65,7 @@ class WordOrder:
     counts: Mapping[tuple[str, ...], int]
     version: str = "0"
     _contexts: Mapping[tuple[str, ...], tuple[int, int]] = field(init=False, repr=False)
+    _gain: Callable[[tuple[str, ...]], float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         total: Counter[tuple[str, ...]] = Counter()
@@ -71,6 +74,7 @@ class WordOrder:
             total[sequence[:-1]] += count
             kinds[sequence[:-1]] += 1
         object.__setattr__(self, "_contexts", {context: (total[context], kinds[context]) for context in total})
+        object.__setattr__(self, "_gain", lru_cache(maxsize=50_000)(self._gained))
 
     @classmethod
     def learn(cls, texts: Iterable[str], version: str = "0") -> WordOrder:
@@ -89,8 +93,11 @@ class WordOrder:
             return 0.0
         classes = _padded(tokens)
         found = (tuple(classes[end - ORDER : end]) for end in range(ORDER, len(classes) + 1))
-        total = sum(math.log(self._probability(s)) - math.log(self._probability(s[-1:])) for s in found)
-        return total / len(tokens)
+        return sum(map(self._gain, found)) / len(tokens)
+
+    def _gained(self, sequence: tuple[str, ...]) -> float:
+        """How much more likely the last class is behind the others, in nats."""
+        return math.log(self._probability(sequence)) - math.log(self._probability(sequence[-1:]))
 
     def _probability(self, sequence: tuple[str, ...]) -> float:
         """Witten and Bell's interpolation with the shorter contexts."""

@@ -7,7 +7,7 @@ else (command line, tables, service) calls it, so one answer gets one mark every
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.encoder import Encoder, Encoding, PackagedEncoder
+from grader.encoder import Encoder, PackagedEncoder
 from grader.errors import InputError
 from grader.evidence.contradiction import contradictions
 from grader.evidence.crossencoder import CrossEncoder
 from grader.evidence.falsehood import load_falsehood
-from grader.evidence.features import element_keywords, features
+from grader.evidence.features import element_keywords, feature_table
 from grader.evidence.findings import Contradiction
 from grader.evidence.judge import Judge
 from grader.evidence.keywords import KeywordEvidence, Words
@@ -69,6 +69,29 @@ class _Judged:
     table: NDArray[np.float32] | None = None
 
 
+class _Statements:
+    """The distinct statements of some responses, compared with those of the item: with many of them all at once."""
+
+    def __init__(self, index: ItemIndex, readings: Iterable[Reading], encoder: Encoder) -> None:
+        texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
+        phrases = index.phrases(texts, encoder.encode(texts))
+        self.phrases = dict(zip(texts, phrases, strict=True))
+        self._rows = {text: row for row, text in enumerate(texts)}
+        self._index = index
+        self._compared = index.keys.compare(phrases) if texts and index.keys.is_large else None
+
+    def found(self, texts: Sequence[str]) -> Alignment:
+        """Key statements against the statements ``texts`` of one response, at least one."""
+        if self._compared is None:
+            return self._index.keys.align([self.phrases[text] for text in texts])
+        return self._compared.align([self._rows[text] for text in texts])
+
+    def wrong(self, texts: Sequence[str]) -> Alignment | None:
+        """The same with misconceptions, which are few; ``None`` if the item has none."""
+        wrong = self._index.misconceptions
+        return wrong.align([self.phrases[text] for text in texts]) if wrong else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Evidence:
     """What the counted statements say of each key statement."""
@@ -79,11 +102,11 @@ class _Evidence:
     keywords: dict[tuple[str, int], KeywordEvidence]
 
 
-def _evidence(index: ItemIndex, reading: Reading, phrases: Sequence[Phrase], counted: list[int]) -> _Evidence:
+def _evidence(index: ItemIndex, reading: Reading, said: _Statements, counted: list[int]) -> _Evidence:
     parts = [reading.statements[at] for at in counted]
     keywords = element_keywords(index, [Words(part.text, index.item.language, part.start) for part in parts])
-    table, found = features(index, [phrases[at] for at in counted], keywords)
-    return _Evidence(counted, table, found, keywords)
+    found = said.found([part.text for part in parts])
+    return _Evidence(counted, feature_table(index, found, keywords), found, keywords)
 
 
 class Grader:
@@ -235,25 +258,24 @@ class Grader:
         scorer = self.scorer(index.item)
         for start in range(0, len(responses), _CHUNK):
             readings = [read_response(response, index) for response in responses[start : start + _CHUNK]]
-            texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
-            encodings = dict(zip(texts, scorer.encoder.encode(texts), strict=True))
+            said = _Statements(index, readings, scorer.encoder)
             for reading in readings:
-                yield self._weigh(index, reading, encodings, scorer)
+                yield self._weigh(index, reading, said, scorer)
 
-    def _weigh(self, index: ItemIndex, reading: Reading, encodings: Mapping[str, Encoding], scorer: Scorer) -> _Judged:
-        texts = [statement.text for statement in reading.statements]
-        phrases = index.phrases(texts, [encodings[text] for text in texts])
+    def _weigh(self, index: ItemIndex, reading: Reading, said: _Statements, scorer: Scorer) -> _Judged:
+        phrases = [said.phrases[statement.text] for statement in reading.statements]
         counted = counted_statements(reading)
         judged = _Judged(reading, phrases, no_components(index.item))
         if not counted:
             return judged
         chosen = [phrases[at] for at in counted]
-        said = _evidence(index, reading, phrases, counted)
+        every = _evidence(index, reading, said, counted)
         claims = [reading.roles[at] == "claim" for at in counted]
-        findings = contradictions(index, chosen, said.found, claims, scorer.judge)
+        wrong = said.wrong([phrase.text for phrase in chosen])
+        findings = contradictions(index, chosen, every.found, wrong, claims, scorer.judge)
         false = {finding.statement for finding in findings if not finding.suspected}
         true = [at for place, at in enumerate(counted) if place not in false]
-        right = said if len(true) in (0, len(counted)) else _evidence(index, reading, phrases, true)
+        right = every if len(true) in (0, len(counted)) else _evidence(index, reading, said, true)
         credit = (
             scorer.prior.credits(right.table, model_answer=index.item.is_model_answer)
             if true
@@ -261,7 +283,7 @@ class Grader:
         )
         components = judge_components(index, reading, right.counted, credit, right.found, right.keywords, findings)
         about = scorer.knows_topics and reading.condition is None and not findings
-        if about and off_topic(index, chosen, said.found, components):
+        if about and off_topic(index, chosen, every.found, components):
             reading.condition = "off_topic"
             return judged
         judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, right.table

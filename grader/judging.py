@@ -65,6 +65,7 @@ def judge_components(
         findings: False statements; what they contradict earns nothing.
     """
     wrong = contradicted_elements(index, findings)
+    credits = credit.tolist()
     rows: dict[tuple[str, int], list[int]] = {}
     for row, slot in enumerate(index.slots):
         rows.setdefault((slot.component, slot.element), []).append(row)
@@ -72,11 +73,11 @@ def judge_components(
     for name, component in index.item.components.items():
         elements, places = [], []
         for at, element in enumerate(component.elements):
-            best = max(rows[name, at], key=lambda row: (float(credit[row]), -row))
-            value = 0.0 if (name, at) in wrong else round(float(credit[best]), 4)
-            said = int(found.recall[best].argmax())
+            best = max(rows[name, at], key=lambda row: (credits[row], -row))
+            value = 0.0 if (name, at) in wrong else round(credits[best], 4)
             evidence = None
             if value >= NOTABLE:
+                said = int(found.recall[best].argmax())
                 words = keywords.get((name, at))
                 evidence = _evidence(index, reading, counted[said], best, float(found.recall[best, said]), words)
             elements.append(

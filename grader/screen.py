@@ -61,7 +61,8 @@ _CONDITIONAL = regex.compile(
 )
 _RELATION = regex.compile(r"->|=>|<-|!=|==|\s[<>=]=?\s|:(?=\s)|\bvs\b")
 _SEPARATOR = regex.compile(r"[,;|\n]|\s[-/]\s")
-_JOINTS = frozenset({"and", "or"})
+#: Function words that neither deny nor join the terms of a list.
+_PLAIN = FUNCTION_WORDS - NEGATIONS - {"and", "or"}
 _JOINT = regex.compile(r"[,;|\n/]|\s-\s|\s=\s|[.!?](?=\s|$)|\b(?:and|or)\b", regex.I)
 _SIGN = regex.compile(r"[=+*/<>|:]")
 _ARGUMENTS = regex.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
@@ -202,9 +203,7 @@ def _prompt_runs(prompt: str) -> frozenset[tuple[str, ...]]:
 
 def _says_one_of(terms: frozenset[str], wordings: KeyStatements | None) -> bool:
     """Whether a wording's words are all there and make up at least half of what is said: never a screen's business."""
-    if wordings is None:
-        return False
-    return any(2 * len(p.terms) >= len(terms) and p.terms.keys() <= terms for p in wordings.phrases)
+    return wordings is not None and wordings.within(terms)
 
 
 def _is_way_to_find_out(text: str, terms: frozenset[str], index: ItemIndex, honest: bool) -> bool:
@@ -331,7 +330,7 @@ def is_keyword_list(text: str, tokens: Sequence[Token], *, most: int = _TERMS) -
     if len(words) - function >= longest and claims <= 0.06 * len(words) and function <= 0.15 * len(words):
         return True
     segments = _with_words(_JOINT.split(text))
-    plain = sum(word in FUNCTION_WORDS - NEGATIONS - _JOINTS for word in words)
+    plain = sum(word in _PLAIN for word in words)
     bare = sum(is_term(segment) for segment in segments)
     return len(segments) >= most and bare >= 0.85 * len(segments) and plain <= 0.2 * len(words)
 
@@ -395,7 +394,7 @@ def foreign_language(text: str, language: str) -> bool:
     """
     if language in _UNREAD:
         return True
-    letters = _LETTERS.findall(text)
+    letters = [] if text.isascii() else _LETTERS.findall(text)
     unread = sum(_READ_LETTERS.match(letter) is None for letter in letters)
     if letters and unread > _FOREIGN_SCRIPT * len(letters):
         return True

@@ -26,7 +26,8 @@ _CODE_LINE = regex.compile(
 )
 _CODE_CONTINUES = regex.compile(r"\s*(?:\#|\.\.\.\s|[A-Za-z_][\w.]*\([^()]*\)\s*(?:\#.*)?$)")
 _CODE_SIGN = regex.compile(r"[=()\[\]{}<>]|\w\.\w")
-_PYTHON = frozenset("and as for from if in is not or with while".split())
+#: Function words that are none of Python's own words.
+_PROSE = FUNCTION_WORDS - set("and as for from if in is not or with while".split())
 #: So many words such as "the" or "because" make a sentence.
 _SENTENCE = 3
 _SQUEEZED = regex.compile(
@@ -70,7 +71,7 @@ def statements(source: Normalised) -> list[Statement]:
 def looks_like_code(text: str) -> bool:
     """Whether ``text`` has a sign of code and fewer than three words such as "the", whatever marks stand around it."""
     tokens = tokenise(text)
-    prose = sum(token.text.casefold() in FUNCTION_WORDS - _PYTHON for token in tokens)
+    prose = sum(token.text.casefold() in _PROSE for token in tokens)
     return prose < _SENTENCE and (_CODE_SIGN.search(text) is not None or any(token.is_code for token in tokens))
 
 
@@ -110,8 +111,10 @@ def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
     cuts = {match.end() for match in _SQUEEZED.finditer(part)}
     cuts |= {match.end() for match in regex.finditer(r";\s", part) if _both_sides_say_something(part, match.end())}
     dots = {match.start() for match in _IN_CODE.finditer(part) if match.end() not in cuts}
-    masked = "".join("_" if i in dots else char for i, char in enumerate(part))
-    cuts |= {boundary["end_index"] for boundary in get_sentence_boundaries("en", masked)}
+    masked = list(part)
+    for at in dots:
+        masked[at] = "_"
+    cuts |= {boundary["end_index"] for boundary in get_sentence_boundaries("en", "".join(masked))}
     cuts -= {cut for cut in cuts if _ABBREVIATION.search(part, max(cut - 20, 0), cut)}
     spans, left = [], 0
     for cut in sorted(cuts | {len(part)}):

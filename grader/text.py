@@ -305,4 +305,9 @@ def identifier_parts(identifier: str) -> list[str]:
     >>> identifier_parts("optimizer.zero_grad()"), identifier_parts("CrossEntropyLoss")
     (['optimizer', 'zero', 'grad'], ['Cross', 'Entropy', 'Loss'])
     """
-    return list(_PART.findall(identifier))
+    return list(_parts(identifier))
+
+
+@lru_cache(maxsize=50_000)
+def _parts(identifier: str) -> tuple[str, ...]:
+    return tuple(_PART.findall(identifier))

@@ -88,7 +88,6 @@ def readable_share(words: list[str], known: frozenset[str]) -> float:
         return 0.0
     good = 0
     for word in words:
-        parts = identifier_parts(word) or [word]
-        if word.casefold() in known or is_word(word) or all(is_word(part) for part in parts):
+        if word.casefold() in known or is_word(word) or all(map(is_word, identifier_parts(word) or [word])):
             good += len(word)
     return good / total

@@ -29,15 +29,22 @@ def contradictions(
     index: ItemIndex,
     statements: Sequence[Phrase],
     found: Alignment,
+    wrong: Alignment | None,
     candidates: Sequence[bool],
     judge: Judge | None = None,
 ) -> list[Contradiction]:
-    """False statements among those marked in ``candidates``, at most one finding a statement.
+    """False statements, at most one finding a statement.
 
-    A ``judge`` makes some of them doubtful and adds others that are suspected.
+    Args:
+        index: The item.
+        statements: Statements of one response.
+        found: Key statements against statements.
+        wrong: Misconceptions against statements, if the item has any.
+        candidates: Which statements may be found false.
+        judge: The contradiction model; makes some findings doubtful and adds others that are suspected.
     """
     keys = likeness(found)
-    stated = _misconceptions(index, statements, found, keys, candidates, judge)
+    stated = _misconceptions(index, statements, found, wrong, keys, candidates, judge)
     results = []
     for at in [at for at, wanted in enumerate(candidates) if wanted]:
         known = stated.get(at)
@@ -62,14 +69,14 @@ def _misconceptions(
     index: ItemIndex,
     statements: Sequence[Phrase],
     found: Alignment,
+    wrong: Alignment | None,
     keys: Floats,
     candidates: Sequence[bool],
     judge: Judge | None,
 ) -> dict[int, Stated]:
     """What makes each statement false, beside what turns a near copy, or is suspected to."""
-    if index.misconceptions is None:
+    if wrong is None:
         return {}
-    wrong = index.misconceptions.align(statements)
     like = likeness(wrong)
     stated = {at: Stated(row) for at, row in _like_misconceptions(index, statements, keys, like, candidates).items()}
     if judge is None:

@@ -32,6 +32,7 @@ SIMILARITIES = (
 #: … and what the functions rest on with one.
 MEASURES = (*SIMILARITIES, "key_entails", "key_contradicts", "entails", "contradicts")
 _SOFT = 0.02
+_SHIPPED = Path(__file__).resolve().parent.parent / "models" / "falsehood.json"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +109,7 @@ def load_falsehood(path: Path | None = None) -> Falsehood:
     Raises:
         ModelError: The file is missing, altered or does not fit this version's measures.
     """
-    return _load(path or Path(__file__).resolve().parent.parent / "models" / "falsehood.json")
+    return _load(path or _SHIPPED)
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,11 @@ def features(
     ``response`` holds at least one statement.
     """
     found = index.keys.align(response)
+    return feature_table(index, found, keywords), found
+
+
+def feature_table(index: ItemIndex, found: Alignment, keywords: Mapping[tuple[str, int], KeywordEvidence]) -> Floats:
+    """Measures of each key statement in the response that ``found`` aligns, shape (k, len(FEATURES))."""
     recall, precision = np.maximum(found.recall, 0), np.maximum(found.precision, 0)
     balance = 2 * recall * precision / np.maximum(recall + precision, 1e-6)
     met = [keywords.get((slot.component, slot.element)) for slot in index.slots]
@@ -70,4 +75,4 @@ def features(
             index.wordings,
         ]
     )
-    return np.round(table, 5).astype(np.float32), found
+    return np.round(table, 5).astype(np.float32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal
 
@@ -76,11 +77,15 @@ def turned(statement: str, key: str, language: str = "en") -> Turn | None:
 
 def closest_sentence(statement: str, key: str, language: str = "en") -> str:
     """The sentence of a longer key statement that says most of what ``statement`` does."""
+    sentences = _SENTENCE.split(key)
+    if len(sentences) == 1:
+        return key
     said = _terms(statement, language)
-    return max(_SENTENCE.split(key), key=lambda part: _shared(said, _terms(part, language)))
+    return max(sentences, key=lambda part: _shared(said, _terms(part, language)))
 
 
-def _terms(text: str, language: str) -> list[_Term]:
+@lru_cache(maxsize=10_000)
+def _terms(text: str, language: str) -> tuple[_Term, ...]:
     """Content words: no function word, no negation; functions by their last name."""
     found = []
     for token in tokenise(text):
@@ -88,7 +93,7 @@ def _terms(text: str, language: str) -> list[_Term]:
         if word in FUNCTION_WORDS or word in NEGATIONS or token.kind == "number":
             continue
         found.append(_Term(_name(token, language), token.text, token.start))
-    return found
+    return tuple(found)
 
 
 def _name(token: Token, language: str) -> str:
@@ -182,7 +187,7 @@ def _contrast(statement: str, key: str, language: str) -> Turn | None:
     return best[1] if best else None
 
 
-def _clauses(text: str, language: str) -> list[list[_Term]]:
+def _clauses(text: str, language: str) -> list[tuple[_Term, ...]]:
     return [terms for part in _CLAUSE.split(text) if (terms := _terms(part, language))]
 
 
@@ -224,12 +229,12 @@ class _Sides:
     """What stands on the two sides of a link, turned as with *so*, *before* and *than*."""
 
     family: str
-    first: list[_Term]
-    second: list[_Term]
+    first: tuple[_Term, ...]
+    second: tuple[_Term, ...]
 
     @property
-    def terms(self) -> list[_Term]:
-        return [*self.first, *self.second]
+    def terms(self) -> tuple[_Term, ...]:
+        return self.first + self.second
 
     def turned(self) -> _Sides:
         return _Sides(self.family, self.second, self.first)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.rubric import KeywordGroup, Keywords
-from grader.text import identifier_parts, stem, tokenise
+from grader.text import Token, identifier_parts, stem, tokenise
 
 Span = tuple[int, int]
 
@@ -27,58 +27,72 @@ class KeywordEvidence:
     spans: tuple[Span, ...]
 
 
+class _Run:
+    """The words of a text in one form, with the places where each stands."""
+
+    def __init__(self, words: Sequence[tuple[str, Span]]) -> None:
+        self.words = tuple(word for word, _ in words)
+        self._spans = [span for _, span in words]
+        self.places: dict[str, list[int]] = {}
+        for place, word in enumerate(self.words):
+            self.places.setdefault(word, []).append(place)
+
+    def find(self, wanted: tuple[str, ...]) -> list[Span]:
+        """Spans where the words of ``wanted``, at least one, stand in a row."""
+        size = len(wanted)
+        return [
+            (self._spans[at][0], self._spans[at + size - 1][1])
+            for at in self.places[wanted[0]]
+            if self.words[at : at + size] == wanted
+        ]
+
+
 class Words:
     """The words of one text in the forms keywords are compared in."""
 
     def __init__(self, text: str, language: str = "en", offset: int = 0) -> None:
         """``offset`` is added to every span, for a text cut out of a longer one."""
-        self._exact: list[tuple[str, Span]] = []
-        self._stems: list[tuple[str, Span]] = []
-        self._plain: list[tuple[str, Span]] = []
-        for token in tokenise(text):
-            span = (token.start + offset, token.end + offset)
-            self._exact.append((token.text, span))
-            parts = identifier_parts(token.text) if token.is_code else [token.text]
-            self._plain.extend((part.casefold(), span) for part in parts)
-            self._stems.extend((stem(part, language), span) for part in parts)
+        self._text = text
         self._language = language
-        self._exact_set = frozenset(text for text, _ in self._exact)
-        self._plain_set = frozenset(text for text, _ in self._plain)
-        self._stem_set = frozenset(text for text, _ in self._stems)
+        self._offset = offset
+        self._runs: dict[str, _Run] = {}
 
     def find(self, group: KeywordGroup) -> list[Span]:
         """Spans of every alternative of ``group`` that occurs."""
-        return [span for alternative in group.any for span in self._find(alternative, group.match)]
+        run = self._run(group.match)
+        alternatives = _alternatives(group.any, group.match, self._language)
+        begun = (wanted for first in alternatives if first in run.places for wanted in alternatives[first])
+        return [span for wanted in begun for span in run.find(wanted)]
 
-    def _find(self, alternative: str, match: str) -> list[Span]:
-        wanted = _wanted(alternative, match, self._language)
-        if match == "exact":
-            return _runs(self._exact, self._exact_set, wanted)
-        if match == "phrase":
-            return _runs(self._plain, self._plain_set, wanted)
-        return _runs(self._stems, self._stem_set, wanted)
+    def _run(self, match: str) -> _Run:
+        if match not in self._runs:
+            self._runs[match] = _Run(
+                [
+                    (word, (token.start + self._offset, token.end + self._offset))
+                    for token in tokenise(self._text)
+                    for word in _forms(token, match, self._language)
+                ]
+            )
+        return self._runs[match]
 
 
-@lru_cache(maxsize=100_000)
-def _wanted(alternative: str, match: str, language: str) -> tuple[str, ...]:
-    """The words of a keyword in the form they are looked up in."""
-    tokens = tokenise(alternative)
+@lru_cache(maxsize=10_000)
+def _alternatives(texts: tuple[str, ...], match: str, language: str) -> dict[str, list[tuple[str, ...]]]:
+    """The words of each keyword in the form they are looked up in, by the first of them."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for text in texts:
+        wanted = tuple(word for token in tokenise(text) for word in _forms(token, match, language))
+        if wanted:
+            found.setdefault(wanted[0], []).append(wanted)
+    return found
+
+
+def _forms(token: Token, match: str, language: str) -> list[str]:
+    """A token in the form in which ``match`` compares it; an identifier may be several words."""
     if match == "exact":
-        return tuple(token.text for token in tokens)
-    parts = [part for token in tokens for part in (identifier_parts(token.text) if token.is_code else [token.text])]
-    return tuple(part.casefold() if match == "phrase" else stem(part, language) for part in parts)
-
-
-def _runs(words: Sequence[tuple[str, Span]], known: frozenset[str], wanted: Sequence[str]) -> list[Span]:
-    if not wanted or not known.issuperset(wanted):
-        return []
-    texts = tuple(text for text, _ in words)
-    length = len(wanted)
-    return [
-        (words[i][1][0], words[i + length - 1][1][1])
-        for i in range(len(words) - length + 1)
-        if texts[i : i + length] == wanted
-    ]
+        return [token.text]
+    parts = identifier_parts(token.text) if token.is_code else [token.text]
+    return [part.casefold() if match == "phrase" else stem(part, language) for part in parts]
 
 
 def match_keywords(keywords: Keywords, words: Sequence[Words]) -> KeywordEvidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -69,9 +70,10 @@ def turned_near_copy(
     return _weighed(at, key, turn, odd, judge.predict([(text, wanted)])[0] if judge and asked else None, cuts)
 
 
-def _bare(text: str) -> list[str]:
+@lru_cache(maxsize=10_000)
+def _bare(text: str) -> tuple[str, ...]:
     """The words of ``text``, whatever stands between them."""
-    return [token.text.casefold() for token in tokenise(text)]
+    return tuple(token.text.casefold() for token in tokenise(text))
 
 
 def _only_leaves_out(text: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from grader.languages import negations as denying_words
 from grader.text import Token, tokenise
@@ -24,6 +25,7 @@ _CONTRAST = re.compile(r"(?:[,;:(\u2013\u2014-]|\b(?:and|but)|^)\s*$", re.I)
 _ANSWER = re.compile(r"\s*(?:,|\.|!|;|:|-|\u2013|\u2014)")
 
 
+@lru_cache(maxsize=10_000)
 def negations(text: str) -> int:
     """Number of words and frames that turn the meaning of a statement round.
 

@@ -8,7 +8,8 @@ are encoded one by one, so every measure here can only grow when a response gets
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,12 +18,17 @@ from numpy.typing import NDArray
 
 from grader.encoder import Encoding
 from grader.languages import information
-from grader.text import identifier_parts, stem, stems, tokenise
+from grader.text import Token, identifier_parts, stem, stems, tokenise
 
 Floats = NDArray[np.float32]
 
 #: What a word that the prompt already says is worth, relative to any other.
 PROMPT_WEIGHT = 0.2
+#: Tokens of statements that are compared in one matrix product.
+_BLOCK = 256
+#: Multiplications in a matrix product from which on its sums are in the same order whatever its size; BLAS libraries
+#: draw the line at a million.
+_LARGE = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,19 +50,24 @@ class Phrase:
 
 def phrase(text: str, encoding: Encoding, prompt_stems: frozenset[str], language: str = "en") -> Phrase:
     """``text`` with its words weighted by information content, the prompt's words at a fifth."""
-    offsets = encoding.offsets
-    weights = np.zeros(len(offsets), dtype=np.float32)
+    tokens = tokenise(text)
+    information = [_weight(token.text, prompt_stems, language) for token in tokens]
     terms: dict[str, float] = {}
-    for token in tokenise(text):
-        weight = _weight(token.text, prompt_stems, language)
-        inside = (offsets[:, 0] >= token.start) & (offsets[:, 1] <= token.end)
-        if inside.any():
-            weights[inside] = weight / inside.sum()
+    for token, weight in zip(tokens, information, strict=True):
         for term in stems(token.text, language):
             terms[term] = max(terms.get(term, 0.0), weight)
-    if not weights.any():
-        weights[:] = 1.0
-    return Phrase(text, encoding, weights, terms)
+    return Phrase(text, encoding, _piece_weights(encoding.offsets, tokens, information), terms)
+
+
+def _piece_weights(offsets: NDArray[np.int32], tokens: Sequence[Token], information: Sequence[float]) -> Floats:
+    """Weight of each token piece: its share of the word in which it stands; all 1 if none stands in a word."""
+    if not tokens:
+        return np.ones(len(offsets), dtype=np.float32)
+    starts, ends = np.array([(token.start, token.end) for token in tokens]).T
+    inside = (offsets[:, 0] >= starts[:, None]) & (offsets[:, 1] <= ends[:, None])
+    shares = np.array(information) / np.maximum(inside.sum(axis=1), 1)
+    weights = (inside * shares[:, None]).max(axis=0, initial=0.0).astype(np.float32)
+    return weights if weights.any() else np.ones(len(offsets), dtype=np.float32)
 
 
 @lru_cache(maxsize=100_000)
@@ -89,8 +100,45 @@ class Alignment:
     full_lexical: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Key statements against statements of any number of responses; `align` picks those of one response.
+
+    Attributes:
+        keys: The key statements.
+        recall: Share of key statement k found in statement n, shape (n, k).
+        precision: Share of statement n found in key statement k, shape (n, k).
+        pooled: The sentence vectors, shape (n, d).
+        best: Cosine of each token of the key statements with the nearest token of statement n, shape (n, t).
+        said: Which stems of the key statements occur in n, shape (n, v).
+    """
+
+    keys: KeyStatements
+    recall: Floats
+    precision: Floats
+    pooled: Floats
+    best: Floats
+    said: Floats
+
+    @np.errstate(invalid="ignore")  # OpenBLAS may leave this flag behind from unused vector lanes
+    def align(self, rows: Sequence[int]) -> Alignment:
+        """All measures for the response made of the statements in ``rows``, at least one."""
+        best = self.best[rows]
+        recall = self.recall[rows].T
+        pairs = np.maximum(best[:-1], best[1:])
+        return Alignment(
+            recall=recall,
+            precision=self.precision[rows].T,
+            cosine=self.keys.cosine(self.pooled[rows]),
+            lexical=self.keys.lexical(np.ascontiguousarray(self.said[rows].T)),
+            pair_recall=self.keys.recall(pairs).T if len(rows) > 1 else recall,
+            full_recall=self.keys.recall(best.max(axis=0, keepdims=True))[0],
+            full_lexical=self.keys.lexical(self.said[rows].max(axis=0)),
+        )
+
+
 class KeyStatements:
-    """Key statements stacked so that a response is compared with all of them in one matrix product."""
+    """Key statements stacked so that statements are compared with all of them in one matrix product."""
 
     def __init__(self, phrases: Sequence[Phrase]) -> None:
         """Holds at least one phrase."""
@@ -107,43 +155,88 @@ class KeyStatements:
             total = sum(p.terms.values()) or 1.0
             for term, weight in p.terms.items():
                 self._terms[row, self._vocabulary[term]] = weight / total
+        common = Counter(term for p in phrases for term in p.terms)
+        self._by_term: dict[str, list[frozenset[str]]] = {}
+        for p in phrases:
+            rarest = min(p.terms, key=lambda term: common[term], default="")
+            self._by_term.setdefault(rarest, []).append(frozenset(p.terms))
 
     def __len__(self) -> int:
         return len(self.phrases)
 
-    @np.errstate(invalid="ignore")  # OpenBLAS may leave this flag behind from unused vector lanes
+    @property
+    def is_large(self) -> bool:
+        """Whether two tokens already make a large product, so that those of many responses may share one."""
+        return 2 * self._tokens.size > _LARGE
+
     def align(self, response: Sequence[Phrase]) -> Alignment:
         """All measures for the statements of one response, at least one."""
-        lengths = [len(p.weights) for p in response]
-        starts = _starts(lengths)
-        similarity = self._tokens @ np.concatenate([p.encoding.tokens for p in response]).T
-        best_in_statement = np.maximum.reduceat(similarity, starts, axis=1)
-        recall = self._per_key(best_in_statement)
-        pairs = np.maximum(best_in_statement[:, :-1], best_in_statement[:, 1:])
-        pair_recall = self._per_key(pairs) if len(response) > 1 else recall
-        full_recall = self._per_key(best_in_statement.max(axis=1, keepdims=True))[:, 0]
-        best_in_key = np.maximum.reduceat(similarity, self._starts, axis=0)
-        weights = np.concatenate([p.weights for p in response])
-        precision = np.add.reduceat(best_in_key * weights, starts, axis=1)
-        precision = precision / np.add.reduceat(weights, starts)
-        cosine = self._pooled @ np.stack([p.encoding.pooled for p in response]).T
-        said = np.zeros((len(self._vocabulary), len(response)), dtype=np.float32)
-        for column, p in enumerate(response):
-            for term in p.terms:
-                if term in self._vocabulary:
-                    said[self._vocabulary[term], column] = 1.0
-        return Alignment(
-            recall=_rounded(recall),
+        return self.compare(response).align(range(len(response)))
+
+    @np.errstate(invalid="ignore")
+    def compare(self, statements: Sequence[Phrase]) -> Comparison:
+        """What `Comparison.align` needs to know of ``statements``, at least one.
+
+        They may be those of many responses if the key statements are large; otherwise what else is compared may show
+        in the last digit.
+        """
+        blocks = [self._compared(block) for block in _blocks(statements)]
+        best, precision = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        said = np.zeros((len(statements), len(self._vocabulary)), dtype=np.float32)
+        for row, p in enumerate(statements):
+            said[row, [self._vocabulary[term] for term in p.terms if term in self._vocabulary]] = 1.0
+        return Comparison(
+            keys=self,
+            recall=self.recall(best),
             precision=_rounded(precision),
-            cosine=_rounded(cosine),
-            lexical=_rounded(self._terms @ said),
-            pair_recall=_rounded(pair_recall),
-            full_recall=_rounded(full_recall),
-            full_lexical=_rounded(self._terms @ said.max(axis=1)),
+            pooled=np.stack([p.encoding.pooled for p in statements]),
+            best=best,
+            said=said,
         )
 
-    def _per_key(self, best: Floats) -> Floats:
-        return np.asarray(np.add.reduceat(best * self._weights[:, None], self._starts, axis=0), dtype=np.float32)
+    def within(self, terms: frozenset[str]) -> bool:
+        """Whether all stems of a key statement are among ``terms`` and make up at least half of them."""
+        near = (wanted for term in (*terms, "") for wanted in self._by_term.get(term, ()))
+        return any(2 * len(wanted) >= len(terms) and wanted <= terms for wanted in near)
+
+    def recall(self, best: Floats) -> Floats:
+        """Share of each key statement that is found, shape (n, k), from the best match of its tokens, shape (n, t)."""
+        return _rounded(np.add.reduceat(best * self._weights, self._starts, axis=1))
+
+    def cosine(self, pooled: Floats) -> Floats:
+        """Cosine of each key statement with sentence vectors of shape (n, d), shape (k, n)."""
+        return _rounded(self._pooled @ pooled.T)
+
+    def lexical(self, said: Floats) -> Floats:
+        """Share of each key statement whose stems occur, shape (k, ...), from which stems occur, shape (v, ...)."""
+        return _rounded(self._terms @ said)
+
+    def _compared(self, statements: Sequence[Phrase]) -> tuple[Floats, Floats]:
+        """Best match of each token of the key statements, shape (n, t), and precision, shape (n, k)."""
+        starts = _starts([len(p.weights) for p in statements])
+        tokens = np.concatenate([p.encoding.tokens for p in statements])
+        if len(tokens) == 1 and self.is_large:  # BLAS adds up in another order for a vector
+            tokens = np.repeat(tokens, 2, axis=0)
+        similarity = (tokens @ self._tokens.T)[: starts[-1] + len(statements[-1].weights)]
+        best = np.stack([rows.max(axis=0, initial=-1.0) for rows in np.split(similarity, starts[1:])])
+        weights = np.concatenate([p.weights for p in statements])
+        best_in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * weights[:, None]
+        precision = np.add.reduceat(best_in_key, starts, axis=0) / np.add.reduceat(weights, starts)[:, None]
+        return best, np.asarray(precision, dtype=np.float32)
+
+
+def _blocks(statements: Sequence[Phrase]) -> Iterator[list[Phrase]]:
+    """The statements in runs of about `_BLOCK` tokens, whose similarities fit into a processor's cache."""
+    block: list[Phrase] = []
+    tokens = 0
+    for statement in statements:
+        block.append(statement)
+        tokens += len(statement.weights)
+        if tokens >= _BLOCK:
+            yield block
+            block, tokens = [], 0
+    if block:
+        yield block
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:

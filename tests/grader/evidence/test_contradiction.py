@@ -15,7 +15,8 @@ WIND = "A strong wind blowing over the surface heaps everything up at the coast.
 def found(grader: Grader, item: Item, *texts: str, candidates: list[bool] | None = None) -> list[Contradiction]:
     index = grader.index(item)
     response = index.phrases(texts, grader.encoder.encode(texts))
-    return contradictions(index, response, index.keys.align(response), candidates or [True] * len(texts))
+    wrong = index.misconceptions.align(response) if index.misconceptions else None
+    return contradictions(index, response, index.keys.align(response), wrong, candidates or [True] * len(texts))
 
 
 @pytest.mark.parametrize(

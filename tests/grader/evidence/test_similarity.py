@@ -77,3 +77,25 @@ def test_measures_do_not_depend_on_how_keys_are_stacked(keys: list[str]) -> None
         alone = KeyStatements([make(key)]).align(response)
         np.testing.assert_allclose(together.recall[row], alone.recall[0], atol=2e-5)
         np.testing.assert_allclose(together.lexical[row], alone.lexical[0], atol=2e-5)
+
+
+def test_a_statement_measures_the_same_alone_and_among_others() -> None:
+    words = "the view shares its memory and never makes a copy of strides".split()
+    stacked = KeyStatements([make(" ".join(words) + f" {at}") for at in range(700)])
+    assert stacked.is_large
+    assert not KeyStatements(stacked.phrases[:10]).is_large
+    phrases = [make("memory"), *(make(" ".join(words[: 1 + at % len(words)]) + f" {at}") for at in range(120))]
+    together = stacked.compare(phrases)
+    for row in (0, 1, 2, 77, 120):
+        assert np.array_equal(together.best[row], stacked.compare([phrases[row]]).best[0])
+    rows = [3, 90, 17]
+    found, alone = together.align(rows), stacked.align([phrases[row] for row in rows])
+    for name in found.__dataclass_fields__:
+        assert np.array_equal(getattr(found, name), getattr(alone, name)), name
+
+
+def test_wordings_that_a_text_says_whole() -> None:
+    keys = KeyStatements([make("views share memory"), make("views share a layout")])
+    assert keys.within(frozenset(make("Memory, views share!").terms))
+    assert not keys.within(frozenset(make("views share").terms))
+    assert not keys.within(frozenset(make("views share memory with tensors whose strides look quite alike").terms))
