@@ -17,6 +17,7 @@ from grader.evidence.similarity import KeyStatements
 from grader.fluency import longest_run, out_of_order
 from grader.index import ItemIndex
 from grader.segment import Statement, looks_like_code, statements
+from grader.term_lists import asks_for_several, is_german_term_list
 from grader.text import Token, identifier_parts, normalise, stem, stems, tokenise
 from grader.words import FUNCTION_WORDS, NEGATIONS, information, readable_share
 
@@ -73,6 +74,8 @@ _TERMS = 5
 _TERMS_OF_A_LIST = 8
 #: So many words in a row without a small word or a mark between them are no sentence.
 _LONG_RUN = 7
+#: A German statement of no more words may be one term of a list.
+_BARE_WORDS = 2
 #: So often the same small word, and hardly any other, is no sentence either.
 _SAME_JOINT = 4
 _NO_OTHER = 0.75
@@ -121,6 +124,8 @@ def has_dont_know(text: str) -> bool:
 def roles(parts: Sequence[Statement], index: ItemIndex, *, honest: bool) -> list[Role]:
     """What each statement of a response is; many bare terms, each in a line of its own, are a list too."""
     found = [role(part, index, honest=honest) for part in parts]
+    if index.item.language == "de":
+        return _german_roles(parts, found, index)
     bare = [
         at
         for at, part in enumerate(parts)
@@ -131,6 +136,22 @@ def roles(parts: Sequence[Statement], index: ItemIndex, *, honest: bool) -> list
         for at in bare:
             found[at] = "keyword_list"
     return found
+
+
+def _german_roles(parts: Sequence[Statement], found: list[Role], index: ItemIndex) -> list[Role]:
+    """The roles, with terms that stand one by one, in lines or as sentences, known as the list they are together."""
+    short = [at for at, part in enumerate(parts) if found[at] == "claim" and len(part.text.split()) <= _BARE_WORDS]
+    short = [at for at in short if not _says_one_of(_terms(parts[at].text, index), index.keys)]
+    if _is_german_list("\n".join(parts[at].text for at in short), index):
+        for at in short:
+            found[at] = "keyword_list"
+    return found
+
+
+def _is_german_list(text: str, index: ItemIndex) -> bool:
+    wordings = (p.text for p in index.keys.phrases)
+    several = _enumerates(index) or asks_for_several(index.item.prompt)
+    return not several and is_german_term_list(text, index.key_terms, wordings)
 
 
 def _is_bare(part: Statement, role: Role) -> bool:
@@ -181,8 +202,8 @@ def role(statement: Statement, index: ItemIndex, *, honest: bool) -> Role:
         return "dont_know"
     if is_echo(text, index):
         return "echo"
-    if not english:  # what makes a list is told by English verbs
-        return "claim"
+    if not english:  # what follows tells a list by English verbs
+        return "keyword_list" if index.item.language == "de" and _is_german_list(text, index) else "claim"
     most = _most(index)
     listed = known and (is_keyword_list(text, tokens, most=most) or _is_no_sentence(text, most))
     return "keyword_list" if listed or _lists_names(text, most) else "claim"
