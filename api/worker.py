@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import cast
 
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from api import calibrations, edits, items, jobs, marks
 from api.calibration_work import TASKS, Task
 from api.db import Database
-from api.db.models import Answer, Chunk, Job
+from api.db.models import Answer, Chunk, Exam, ExamItem, Job
 from api.problems import Problem
 from api.scoring import Scorer, load_scorer
 from api.settings import Settings
@@ -29,6 +29,8 @@ from grader.score import Score
 _TASKS = {**TASKS, "edit": edits.preview}
 #: Answers scored before the first sign of life, and between two others.
 _FIRST, _PART = 6, 50
+#: Items of the newest ungraded exams that an idle worker makes ready.
+_AHEAD = 64
 log = structlog.get_logger("worker")
 
 
@@ -40,6 +42,7 @@ class Worker:
     db: Database
     scorer: Scorer
     owner: str
+    ready: set[tuple[str, int]] = field(default_factory=set)
 
     def step(self) -> bool:
         """Grade and store one chunk; ``False`` when there is none."""
@@ -61,6 +64,28 @@ class Worker:
             jobs.fail(self.db, chunk, self.owner, limit, type(error).__name__)
             return True
         jobs.finish(self.db, chunk, self.owner, store)
+        return True
+
+    def prepare(self) -> bool:
+        """Make one item of an exam that waits to be graded ready for its first answer; ``False`` when there is none.
+
+        Encoding the statements of an item takes about a second, which whoever starts the grading would wait for.
+        """
+        begun = select(Job.id).where(Job.exam_id == Exam.id, Job.kind == "grade").exists()
+        query = select(ExamItem.item_id, ExamItem.version).join(Exam, Exam.id == ExamItem.exam_id).where(~begun)
+        with self.db.read() as session:
+            rows = session.execute(query.order_by(Exam.created_at.desc(), ExamItem.position).limit(_AHEAD))
+            name = next(
+                ((row.item_id, row.version) for row in rows if (row.item_id, row.version) not in self.ready), None
+            )
+            if name is None:
+                return False
+            item = items.content_of(session, *name)
+        self.ready.add(name)
+        try:
+            self.scorer.grade_many(item, [item.reference_answer])
+        except Exception as error:
+            log.error("prepare", item=item.id, kind=type(error).__name__)
         return True
 
     def _work(self, chunk: Chunk) -> jobs.Store:
@@ -138,7 +163,7 @@ def _loop(worker: Worker, stop: threading.Event) -> None:
     poll = worker.settings.poll_seconds
     while not stop.is_set():
         try:
-            if not worker.step():
+            if not worker.step() and not worker.prepare():
                 stop.wait(poll)
         except SQLAlchemyError as error:
             log.error("database", kind=type(error).__name__)

@@ -162,6 +162,39 @@ def test_failing_chunk_gives_up_and_says_so(service):
     assert service.call("GET", f"/exams/{exam['id']}")["marked"] == 0
 
 
+class Noting:
+    def __init__(self):
+        self.asked = []
+
+    def grade_many(self, item, responses, *, language="en", calibration=None):
+        self.asked.append((item.id, len(responses)))
+        if item.id == "practice-two":
+            raise RuntimeError("no memory")
+
+
+def test_idle_worker_makes_items_of_waiting_exams_ready(service):
+    from api.worker import Worker
+
+    scorer = Noting()
+    worker = Worker(service.settings, service.client.app.state.services.db, scorer, "w")
+    assert not worker.prepare()
+    service.exam()
+    service.exam(("practice-two",))
+    assert [worker.prepare() for _ in range(3)] == [True, True, False]
+    assert sorted(scorer.asked) == [("practice-one", 1), ("practice-two", 1)]
+
+
+def test_exams_under_way_are_not_prepared(service):
+    from api.worker import Worker
+
+    exam = service.exam()
+    service.answer(exam["id"], {"1": {"practice-one": "x"}})
+    service.call("POST", f"/exams/{exam['id']}/grade")
+    scorer = Noting()
+    assert not Worker(service.settings, service.client.app.state.services.db, scorer, "w").prepare()
+    assert scorer.asked == []
+
+
 def test_lost_lease_stores_nothing(service):
     from api import jobs
 
