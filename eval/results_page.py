@@ -320,6 +320,11 @@ def _speed(results: Json) -> Iterator[str]:
         for run in found["growth"].values()
     ]
     yield table(["answers", "processor ms an answer", "seconds", "peak, MB"], rows)
+    many = found["repeated"]
+    yield (
+        f"A table of {many['answers']:,} answers, {many['distinct']:,} of them different, with an empty cache: "
+        f"{many['seconds']:g} s, {many['ms_per_answer']:g} processor ms an answer, peak {many['peak_mb']} MB."
+    )
 
 
 def _run(name: str, run: Json) -> list[str]:

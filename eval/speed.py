@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from eval.datasets.store import data_folder
-from eval.speed_commands import cold_start, growth
+from eval.speed_commands import cold_start, growth, repeated
 from eval.speed_inputs import edited, make_answers, sentences, unique_statements
 from eval.speed_memory import peak_mb
 from grader import Grader, Item, load_bank
@@ -38,6 +38,8 @@ WORDS = 40
 ITEMS = 10
 SINGLES = 200
 CHUNK = 512
+#: Different answers in the long table.
+DISTINCT = 2000
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GRADER_CACHE": "off"}
 
 
@@ -190,8 +192,16 @@ def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
     }
 
 
-def run(count: int, seed: int, sizes: Sequence[int], data: Path | None) -> Json:
-    """Every system, each in a fresh process, and the commands."""
+def run(count: int, seed: int, sizes: Sequence[int], long: int, data: Path | None) -> Json:
+    """Every system, each in a fresh process, and the commands.
+
+    Args:
+        count: Answers that each system grades.
+        seed: Of the answers.
+        sizes: Answers of the tables for the growth, all different.
+        long: Answers of the table that repeats `DISTINCT` answers.
+        data: Folder with labelled answers.
+    """
     material, origin = sentences(load_bank(), ITEMS, data)
     written = make_answers(material, count, WORDS, seed)
     systems = {name: _apart(["--system", name], count, seed, data) for name in SYSTEMS}
@@ -217,6 +227,7 @@ def run(count: int, seed: int, sizes: Sequence[int], data: Path | None) -> Json:
         "rerun": _apart(["--rerun"], count, seed, data),
         "cold": cold_start(),
         "growth": growth(material, sizes, WORDS, seed),
+        "repeated": repeated(material, long, DISTINCT, WORDS, seed),
     }
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,26 @@ def cold_start() -> Json:
 
 def growth(material: Mapping[str, Sequence[str]], sizes: Sequence[int], words: int, seed: int) -> dict[str, Json]:
     """``grader batch`` on tables of several sizes, from start to end, without a cache."""
-    found = {}
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            source, out = Path(folder) / "in.csv", Path(folder) / "out.csv"
-            count = write_table(source, make_answers(material, size, words, seed))
-            run = _command(["batch", str(source), "-o", str(out)], "off")
-            rate = {"answers": count, "ms_per_answer": round(1000 * run["processor_s"] / count, 2)}
-            found[str(size)] = rate | {name: run[name] for name in ("seconds", "processor_s", "peak_mb")}
-            print(f"{size}: {found[str(size)]}", file=sys.stderr)
+    return {str(size): _batch(make_answers(material, size, words, seed), cached=False) for size in sizes}
+
+
+def repeated(material: Mapping[str, Sequence[str]], size: int, distinct: int, words: int, seed: int) -> Json:
+    """``grader batch`` on one long table that repeats some answers, with an empty cache."""
+    some = make_answers(material, min(size, distinct), words, seed)
+    each = -(-size // len(some))
+    found = _batch({name: list(islice(cycle(texts), each)) for name, texts in some.items()}, cached=True)
+    return found | {"distinct": sum(map(len, some.values()))}
+
+
+def _batch(written: Mapping[str, Sequence[str]], *, cached: bool) -> Json:
+    """One run of ``grader batch`` on a table of these answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder) / "in.csv", Path(folder) / "out.csv"
+        count = write_table(source, written)
+        run = _command(["batch", str(source), "-o", str(out)], str(Path(folder) / "cache") if cached else "off")
+    rate = {"answers": count, "ms_per_answer": round(1000 * run["processor_s"] / count, 2)}
+    found = rate | {name: run[name] for name in ("seconds", "processor_s", "peak_mb")}
+    print(f"batch: {found}", file=sys.stderr)
     return found
 
 

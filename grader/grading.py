@@ -272,7 +272,11 @@ class Grader:
         every = _evidence(index, reading, said, counted)
         claims = [reading.roles[at] == "claim" for at in counted]
         wrong = said.wrong([phrase.text for phrase in chosen])
-        findings = contradictions(index, chosen, every.found, wrong, claims, scorer.judge)
+        findings = [
+            finding
+            for finding in contradictions(index, chosen, every.found, wrong, claims, scorer.judge)
+            if chosen[finding.statement].text.casefold() not in index.model_statements
+        ]
         false = {finding.statement for finding in findings if not finding.suspected}
         true = [at for place, at in enumerate(counted) if place not in false]
         right = every if len(true) in (0, len(counted)) else _evidence(index, reading, said, true)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from grader.encoder import Encoder, Encoding
 from grader.evidence.similarity import PROMPT_WEIGHT, KeyStatements, Phrase, phrase
 from grader.rubric import Element, Item
+from grader.segment import statements
 from grader.text import normalise, stems, tokenise
 
 Floats = NDArray[np.float32]
@@ -48,6 +49,7 @@ class ItemIndex:
         prompt: The prompt.
         prompt_stems: Stems of the prompt's words.
         key_terms: Stems of the content words of the key statements that the prompt does not say.
+        model_statements: The statements of the reference answer, in lower case; none of them can be false.
         prompt_says_key: Whether more than a few key statements have no weighty word that the prompt does not say.
         vocabulary: Lower-case words of the whole item; spelling correction aims at them and never changes them.
     """
@@ -65,6 +67,7 @@ class ItemIndex:
     prompt_stems: frozenset[str]
     key_terms: frozenset[str]
     vocabulary: frozenset[str]
+    model_statements: frozenset[str]
     prompt_says_key: bool
 
     def phrases(self, texts: Sequence[str], encodings: Sequence[Encoding]) -> list[Phrase]:
@@ -120,6 +123,7 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
         prompt_stems=prompt_stems,
         key_terms=frozenset(t for p in keys.phrases for t, weight in p.terms.items() if weight > PROMPT_WEIGHT),
         vocabulary=_vocabulary(item, clean),
+        model_statements=frozenset(part.text.casefold() for part in statements(normalise(item.reference_answer))),
         prompt_says_key=sum(not _says_more(p) for p in keys.phrases) > _FEW * len(keys),
     )
 

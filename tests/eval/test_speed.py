@@ -67,9 +67,10 @@ def test_the_table_of_the_growth_is_one_that_can_be_graded(pytorch_bank: Bank, t
 
 @pytest.mark.slow
 def test_a_small_run_gives_every_figure(tmp_path: Path) -> None:
-    found = speed.run(20, 0, [20], None)
+    found = speed.run(20, 0, [20], 30, None)
     assert set(found["systems"]) == set(speed.SYSTEMS)
     assert found["growth"]["20"]["answers"] == 20
+    assert found["repeated"]["answers"] == 30
     assert found["cold"]["with cache"]["loaded"] == []
     assert found["cold"]["without cache"]["loaded"] == ["onnxruntime"]
     assert found["rerun"]["ratio"] > 1

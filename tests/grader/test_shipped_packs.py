@@ -17,10 +17,10 @@ def test_there_are_two_packs() -> None:
 
 
 @pytest.mark.parametrize("name", BANK)
-def test_the_reference_answer_earns_full_marks_and_holds_nothing_false(name: str, real_grader: Grader) -> None:
+def test_the_reference_answer_earns_full_marks_without_a_doubt(name: str, real_grader: Grader) -> None:
     item = BANK[name]
     score = real_grader.grade(item, item.reference_answer)
-    assert (score.score, score.errors) == (item.scale.max, ())
+    assert (score.score, score.errors, score.referred) == (item.scale.max, (), False)
     assert {component.status for component in score.components} == {"present"}
 
 
