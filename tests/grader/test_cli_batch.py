@@ -218,6 +218,7 @@ def test_a_real_signal_leaves_whole_rows(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*command, "--bank", str(BANK)], cwd=ROOT, env={**os.environ, "GRADER_ENCODER": "hash"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job inherits it ignored
     )  # fmt: skip
     deadline = time.monotonic() + 120
     while not (part.exists() and part.stat().st_size > 50_000) and time.monotonic() < deadline:
