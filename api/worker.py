@@ -78,14 +78,15 @@ class Worker:
             name = next(
                 ((row.item_id, row.version) for row in rows if (row.item_id, row.version) not in self.ready), None
             )
-            if name is None:
-                return False
-            item = items.content_of(session, *name)
+        if name is None:
+            return False
         self.ready.add(name)
         try:
+            with self.db.read() as session:
+                item = items.content_of(session, *name)
             self.scorer.grade_many(item, [item.reference_answer])
         except Exception as error:
-            log.error("prepare", item=item.id, kind=type(error).__name__)
+            log.error("prepare", item=name[0], kind=type(error).__name__)
         return True
 
     def _work(self, chunk: Chunk) -> jobs.Store:

@@ -7,7 +7,7 @@ else (command line, tables, service) calls it, so one answer gets one mark every
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from grader.evidence.features import element_keywords, feature_table
 from grader.evidence.findings import Contradiction
 from grader.evidence.judge import Judge
 from grader.evidence.keywords import KeywordEvidence, Words
-from grader.evidence.similarity import Alignment, Phrase
+from grader.evidence.similarity import Alignment, Comparison, Phrase
 from grader.feedback import build_feedback
 from grader.index import ItemIndex, build_index
 from grader.judging import (
@@ -69,29 +69,6 @@ class _Judged:
     table: NDArray[np.float32] | None = None
 
 
-class _Statements:
-    """The distinct statements of some responses, compared with those of the item: with many of them all at once."""
-
-    def __init__(self, index: ItemIndex, readings: Iterable[Reading], encoder: Encoder) -> None:
-        texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
-        phrases = index.phrases(texts, encoder.encode(texts))
-        self.phrases = dict(zip(texts, phrases, strict=True))
-        self._rows = {text: row for row, text in enumerate(texts)}
-        self._index = index
-        self._compared = index.keys.compare(phrases) if texts and index.keys.is_large else None
-
-    def found(self, texts: Sequence[str]) -> Alignment:
-        """Key statements against the statements ``texts`` of one response, at least one."""
-        if self._compared is None:
-            return self._index.keys.align([self.phrases[text] for text in texts])
-        return self._compared.align([self._rows[text] for text in texts])
-
-    def wrong(self, texts: Sequence[str]) -> Alignment | None:
-        """The same with misconceptions, which are few; ``None`` if the item has none."""
-        wrong = self._index.misconceptions
-        return wrong.align([self.phrases[text] for text in texts]) if wrong else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Evidence:
     """What the counted statements say of each key statement."""
@@ -102,11 +79,15 @@ class _Evidence:
     keywords: dict[tuple[str, int], KeywordEvidence]
 
 
-def _evidence(index: ItemIndex, reading: Reading, said: _Statements, counted: list[int]) -> _Evidence:
-    parts = [reading.statements[at] for at in counted]
+def _evidence(
+    index: ItemIndex, reading: Reading, counted: list[int], compared: Comparison, places: Sequence[int]
+) -> _Evidence:
+    """The evidence of the counted statements at ``places``; ``compared`` is of all that are counted."""
+    chosen = [counted[place] for place in places]
+    parts = [reading.statements[at] for at in chosen]
     keywords = element_keywords(index, [Words(part.text, index.item.language, part.start) for part in parts])
-    found = said.found([part.text for part in parts])
-    return _Evidence(counted, feature_table(index, found, keywords), found, keywords)
+    found = compared.align(places)
+    return _Evidence(chosen, feature_table(index, found, keywords), found, keywords)
 
 
 class Grader:
@@ -258,28 +239,29 @@ class Grader:
         scorer = self.scorer(index.item)
         for start in range(0, len(responses), _CHUNK):
             readings = [read_response(response, index) for response in responses[start : start + _CHUNK]]
-            said = _Statements(index, readings, scorer.encoder)
+            texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
+            phrases = dict(zip(texts, index.phrases(texts, scorer.encoder.encode(texts)), strict=True))
             for reading in readings:
-                yield self._weigh(index, reading, said, scorer)
+                yield self._weigh(index, reading, [phrases[part.text] for part in reading.statements], scorer)
 
-    def _weigh(self, index: ItemIndex, reading: Reading, said: _Statements, scorer: Scorer) -> _Judged:
-        phrases = [said.phrases[statement.text] for statement in reading.statements]
+    def _weigh(self, index: ItemIndex, reading: Reading, phrases: list[Phrase], scorer: Scorer) -> _Judged:
         counted = counted_statements(reading)
         judged = _Judged(reading, phrases, no_components(index.item))
         if not counted:
             return judged
         chosen = [phrases[at] for at in counted]
-        every = _evidence(index, reading, said, counted)
+        compared = index.keys.compare(chosen)
+        every = _evidence(index, reading, counted, compared, range(len(counted)))
         claims = [reading.roles[at] == "claim" for at in counted]
-        wrong = said.wrong([phrase.text for phrase in chosen])
+        wrong = index.misconceptions.align(chosen) if index.misconceptions else None
         findings = [
             finding
             for finding in contradictions(index, chosen, every.found, wrong, claims, scorer.judge)
             if chosen[finding.statement].text.casefold() not in index.model_statements
         ]
         false = {finding.statement for finding in findings if not finding.suspected}
-        true = [at for place, at in enumerate(counted) if place not in false]
-        right = every if len(true) in (0, len(counted)) else _evidence(index, reading, said, true)
+        true = [place for place in range(len(counted)) if place not in false]
+        right = every if len(true) in (0, len(counted)) else _evidence(index, reading, counted, compared, true)
         credit = (
             scorer.prior.credits(right.table, model_answer=index.item.is_model_answer)
             if true

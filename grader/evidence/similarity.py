@@ -9,7 +9,7 @@ are encoded one by one, so every measure here can only grow when a response gets
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,11 +24,6 @@ Floats = NDArray[np.float32]
 
 #: What a word that the prompt already says is worth, relative to any other.
 PROMPT_WEIGHT = 0.2
-#: Tokens of statements that are compared in one matrix product.
-_BLOCK = 256
-#: Multiplications in a matrix product from which on its sums are in the same order whatever its size; BLAS libraries
-#: draw the line at a million.
-_LARGE = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +97,7 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Key statements against statements of any number of responses; `align` picks those of one response.
+    """Key statements against the statements of a response; `align` picks some or all of them.
 
     Attributes:
         keys: The key statements.
@@ -122,7 +117,7 @@ class Comparison:
 
     @np.errstate(invalid="ignore")  # OpenBLAS may leave this flag behind from unused vector lanes
     def align(self, rows: Sequence[int]) -> Alignment:
-        """All measures for the response made of the statements in ``rows``, at least one."""
+        """All measures for a response of the statements in ``rows`` only, at least one."""
         best = self.best[rows]
         recall = self.recall[rows].T
         pairs = np.maximum(best[:-1], best[1:])
@@ -164,11 +159,6 @@ class KeyStatements:
     def __len__(self) -> int:
         return len(self.phrases)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether two tokens already make a large product, so that those of many responses may share one."""
-        return 2 * self._tokens.size > _LARGE
-
     def align(self, response: Sequence[Phrase]) -> Alignment:
         """All measures for the statements of one response, at least one."""
         return self.compare(response).align(range(len(response)))
@@ -177,11 +167,10 @@ class KeyStatements:
     def compare(self, statements: Sequence[Phrase]) -> Comparison:
         """What `Comparison.align` needs to know of ``statements``, at least one.
 
-        They may be those of many responses if the key statements are large; otherwise what else is compared may show
-        in the last digit.
+        Each has a matrix product of its own: in a larger one BLAS may add up in another order, and what else is
+        compared would show in the last digit.
         """
-        blocks = [self._compared(block) for block in _blocks(statements)]
-        best, precision = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        best, precision = (np.stack(parts) for parts in zip(*map(self._compared, statements), strict=True))
         said = np.zeros((len(statements), len(self._vocabulary)), dtype=np.float32)
         for row, p in enumerate(statements):
             said[row, [self._vocabulary[term] for term in p.terms if term in self._vocabulary]] = 1.0
@@ -211,32 +200,12 @@ class KeyStatements:
         """Share of each key statement whose stems occur, shape (k, ...), from which stems occur, shape (v, ...)."""
         return _rounded(self._terms @ said)
 
-    def _compared(self, statements: Sequence[Phrase]) -> tuple[Floats, Floats]:
-        """Best match of each token of the key statements, shape (n, t), and precision, shape (n, k)."""
-        starts = _starts([len(p.weights) for p in statements])
-        tokens = np.concatenate([p.encoding.tokens for p in statements])
-        if len(tokens) == 1 and self.is_large:  # BLAS adds up in another order for a vector
-            tokens = np.repeat(tokens, 2, axis=0)
-        similarity = (tokens @ self._tokens.T)[: starts[-1] + len(statements[-1].weights)]
-        best = np.stack([rows.max(axis=0, initial=-1.0) for rows in np.split(similarity, starts[1:])])
-        weights = np.concatenate([p.weights for p in statements])
-        best_in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * weights[:, None]
-        precision = np.add.reduceat(best_in_key, starts, axis=0) / np.add.reduceat(weights, starts)[:, None]
-        return best, np.asarray(precision, dtype=np.float32)
-
-
-def _blocks(statements: Sequence[Phrase]) -> Iterator[list[Phrase]]:
-    """The statements in runs of about `_BLOCK` tokens, whose similarities fit into a processor's cache."""
-    block: list[Phrase] = []
-    tokens = 0
-    for statement in statements:
-        block.append(statement)
-        tokens += len(statement.weights)
-        if tokens >= _BLOCK:
-            yield block
-            block, tokens = [], 0
-    if block:
-        yield block
+    def _compared(self, statement: Phrase) -> tuple[Floats, Floats]:
+        """Best match of each token of the key statements, shape (t,), and precision, shape (k,)."""
+        similarity = statement.encoding.tokens @ self._tokens.T
+        best = similarity.max(axis=0, initial=-1.0)
+        in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * statement.weights[:, None]
+        return best, np.asarray(in_key.sum(axis=0) / max(float(statement.weights.sum()), 1e-9), dtype=np.float32)
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:

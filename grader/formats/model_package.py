@@ -28,7 +28,7 @@ def is_package(data: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return MANIFEST in archive.namelist()
-    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError):
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError):  # also: features it lacks
         return False
 
 

@@ -141,6 +141,13 @@ def test_an_encrypted_package_is_refused() -> None:
         read(bytes(data))
 
 
+def test_a_zip_of_a_later_version_is_refused() -> None:
+    data = bytearray(package({"imsmanifest.xml": manifest("a.xml"), "a.xml": item("bread")}))
+    data[data.find(b"PK\x01\x02") + 6] = 99
+    with pytest.raises(InputError, match="damaged"):
+        read(bytes(data))
+
+
 def test_a_damaged_package_is_refused() -> None:
     data = package({"imsmanifest.xml": manifest("a.xml"), "a.xml": item("bread")})
     for at in range(0, len(data), 7):
