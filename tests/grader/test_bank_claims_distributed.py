@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -23,9 +24,12 @@ SCRIPT = Path(__file__).with_name("two_ranks.py")
 @cache
 def ranks() -> tuple[dict[str, Any], dict[str, Any]]:
     """What the two processes wrote down."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(SCRIPT)]
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1"]
+    launch = [*run, "--nproc_per_node=2", str(SCRIPT)]
+    loopback = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}  # whatever the machine's own name is
     with TemporaryDirectory() as folder:
-        done = subprocess.run([*launch, folder], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([*launch, folder], capture_output=True, text=True, timeout=300, check=False,
+                              env=os.environ | loopback)  # fmt: skip
         assert done.returncode == 0, done.stderr
         first, second = (json.loads((Path(folder) / f"rank-{rank}.json").read_text("utf-8")) for rank in (0, 1))
     return first, second
