@@ -257,7 +257,7 @@ class Grader:
         findings = [
             finding
             for finding in contradictions(index, chosen, every.found, wrong, claims, scorer.judge)
-            if chosen[finding.statement].text.casefold() not in index.model_statements
+            if not (finding.suspected and chosen[finding.statement].text.casefold() in index.model_statements)
         ]
         false = {finding.statement for finding in findings if not finding.suspected}
         true = [place for place in range(len(counted)) if place not in false]

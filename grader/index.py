@@ -49,7 +49,7 @@ class ItemIndex:
         prompt: The prompt.
         prompt_stems: Stems of the prompt's words.
         key_terms: Stems of the content words of the key statements that the prompt does not say.
-        model_statements: The statements of the reference answer, in lower case; none of them can be false.
+        model_statements: The statements of the reference answer, in lower case; none of them is doubted.
         prompt_says_key: Whether more than a few key statements have no weighty word that the prompt does not say.
         vocabulary: Lower-case words of the whole item; spelling correction aims at them and never changes them.
     """
