@@ -213,5 +213,5 @@ def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:
 
 
 def _rounded(values: NDArray[np.floating]) -> Floats:
-    """Five decimals: what is left of a matrix product when other responses share the call."""
+    """Five decimals: the last digits of a matrix product are the processor's own."""
     return np.asarray(np.round(np.clip(values, -1.0, 1.0), 5), dtype=np.float32)

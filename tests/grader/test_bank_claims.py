@@ -22,12 +22,9 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset, rand
 from grader import load_bank
 from grader.bank import default_rubrics
 from tests.grader.claims import Check, Claims
+from tests.grader.leaves import leaf
 
 claim = Claims(load_bank(default_rubrics() / "pytorch"))
-
-
-def leaf(*values: float) -> torch.Tensor:
-    return torch.tensor(values[0] if len(values) == 1 else values, requires_grad=True)
 
 
 # autograd

@@ -22,17 +22,9 @@ from torch.utils.data import (
 from grader import load_bank
 from grader.bank import default_rubrics
 from tests.grader.claims import Check, Claims
+from tests.grader.leaves import gradient, leaf
 
 claim = Claims(load_bank(default_rubrics() / "pytorch"))
-
-
-def leaf(*values: float) -> torch.Tensor:
-    return torch.tensor(values[0] if len(values) == 1 else values, requires_grad=True)
-
-
-def gradient(tensor: torch.Tensor) -> torch.Tensor:
-    assert tensor.grad is not None
-    return tensor.grad
 
 
 # autograd and backpropagation
