@@ -138,7 +138,8 @@ class KeyStatements:
     def __init__(self, phrases: Sequence[Phrase]) -> None:
         """Holds at least one phrase."""
         self.phrases = tuple(phrases)
-        self._tokens = np.concatenate([p.encoding.tokens for p in phrases])
+        tokens = np.concatenate([p.encoding.tokens for p in phrases])
+        self._tokens = np.ascontiguousarray(tokens.T)  # BLAS need not transpose it at every product
         self._starts = _starts([len(p.weights) for p in phrases])
         weights = np.concatenate([p.weights for p in phrases])
         totals = np.add.reduceat(weights, self._starts)
@@ -202,7 +203,7 @@ class KeyStatements:
 
     def _compared(self, statement: Phrase) -> tuple[Floats, Floats]:
         """Best match of each token of the key statements, shape (t,), and precision, shape (k,)."""
-        similarity = statement.encoding.tokens @ self._tokens.T
+        similarity = statement.encoding.tokens @ self._tokens
         best = similarity.max(axis=0, initial=-1.0)
         in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * statement.weights[:, None]
         return best, np.asarray(in_key.sum(axis=0) / max(float(statement.weights.sum()), 1e-9), dtype=np.float32)
