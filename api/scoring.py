@@ -32,7 +32,7 @@ def load_scorer(settings: Settings) -> Scorer:
     """The library's grader with the encoder and cache of the settings."""
     from grader.loading import cache_folder, load_grader
 
-    return load_grader(settings.encoder, cache=cache_folder(settings.cache))
+    return load_grader(settings.encoder, cache=cache_folder(settings.cache), threads=settings.threads)
 
 
 class ScorerBox:

@@ -25,7 +25,7 @@ class Settings(BaseSettings):
         host: Address to listen on.
         port: Port to listen on.
         workers: Worker processes that ``serve`` starts.
-        worker_threads: Threads that score within one worker.
+        threads: Threads that score within one process; one a core if not given.
         encoder: ``default`` for the shipped weights, ``hash`` for the fake used by tests, else a model folder.
         cache: Folder of a cache of encodings, outside of the database; off by default, because deleting a candidate
             would leave vectors of their statements in it.
@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
     workers: int = Field(default=1, ge=0, le=64)
-    worker_threads: int = Field(default=2, ge=1, le=64)
+    threads: int | None = Field(default=None, ge=1, le=256)
     encoder: str = "default"
     cache: str = "off"
     body_limit: int = Field(default=20 * 1024 * 1024, ge=1024)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import cast
@@ -129,23 +128,12 @@ class Worker:
     def _scores(
         self, item: Item, texts: Sequence[str], calibration: Calibration | None
     ) -> tuple[list[Score], list[float]]:
-        """Scores in order, and the novelty of each where there is a calibration; the texts are shared out to threads.
-
-        The language models leave the interpreter free while they compute, and a response's score does not depend on
-        what it is scored with.
-        """
-        threads = self.settings.worker_threads
-        size = max(1, -(-len(texts) // threads))
-        shares = [texts[start : start + size] for start in range(0, len(texts), size)]
-        watched = [calibrations.Watched(calibration) if calibration else None for _ in shares]
-
-        def score(share: Sequence[str], one: calibrations.Watched | None) -> list[Score]:
-            return self.scorer.grade_many(item, share, calibration=cast("Calibration | None", one))
-
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(score, shares, watched))
-        novelty = [value for one in watched if one is not None for value in one.novelty]
-        return [each for scores in found for each in scores], novelty
+        """Scores in order, and the novelty of each where there is a calibration."""
+        if calibration is None:
+            return self.scorer.grade_many(item, texts), []
+        watched = calibrations.Watched(calibration)
+        scores = self.scorer.grade_many(item, texts, calibration=cast("Calibration", watched))
+        return scores, watched.novelty
 
 
 def run_worker(settings: Settings, stop: threading.Event, scorer: Scorer | None = None) -> None:

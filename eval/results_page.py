@@ -287,24 +287,34 @@ def _speed(results: Json) -> Iterator[str]:
     found = results.get("speed")
     if not found:
         return
+    cores = found["cores"]
     yield "## Speed"
     yield (
-        "`python -m eval speed`, each system in a process of its own with one thread, answers of about "
+        "`python -m eval speed`, each system in a process of its own, answers of about "
         f"{found['words']} words ({found['statements_per_answer']:g} distinct statements an answer) made with seed "
-        f"{found['seed']} from {found['inputs']}; processor seconds, because others may use the machine."
+        f"{found['seed']} from {found['inputs']}. With one thread by processor seconds, which depend less on what else "
+        f"the machine does; with {cores} threads on {cores} cores by the clock."
     )
-    head = ["system", "answers", "answers a processor second", "start, s", "peak, MB"]
-    yield table(head, [_run(name, run) for name, run in found["systems"].items()])
-    yield table(["ratio", "value"], [[name, f"{value:g}"] for name, value in found["ratios"].items()])
-    for name, run in found["systems"].items():
-        if "single_ms" in run:
-            times = ", ".join(f"{quantile} {value:g} ms" for quantile, value in run["single_ms"].items())
-            outside = f"{found['outside_the_encoder'][name]:.0%} of the processor time is spent outside the encoder"
-            yield f"One answer in a running process, {name}: {times}; {outside}."
+    head = ["system", "answers", "answers a processor second, 1 thread", f"answers a second, {cores} threads"]
+    head += [f"{what}, {threads}" for what in ("start, s", "peak, MB") for threads in ("1 thread", f"{cores} threads")]
+    yield table(head, [_run(name, runs, cores) for name, runs in found["systems"].items()])
+    head = ["ratio", "1 thread", f"{cores} threads"]
+    yield table(head, [[name, *(f"{value:g}" for value in values)] for name, values in found["ratios"].items()])
+    for name, outside in found["outside_the_encoder"].items():
+        times = "; ".join(
+            f"{'one thread' if threads == '1' else f'{threads} threads'} "
+            + ", ".join(f"{quantile} {value:g} ms" for quantile, value in run["single_ms"].items())
+            for threads, run in found["systems"][name].items()
+        )
+        yield (
+            f"One answer in a running process, {name}: {times}. "
+            f"With one thread {outside:.0%} of the time is spent outside the encoder."
+        )
     again = found["rerun"]
     yield (
-        f"{again['answers']} answers to ten items again from the cache after one rubric was edited: {again['ratio']:g} "
-        f"times faster than first ({again['first_s']:g} s, then {again['again_s']:g} s, loading models included). The "
+        f"{again['answers']} answers to ten items again from the cache after one rubric was edited, one thread: "
+        f"{again['ratio']:g} times faster than first ({again['first_s']:g} s, then {again['again_s']:g} s, loading "
+        "models included). The "
         f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything beside the two "
         f"models takes {again['rest_ms']:g} ms an answer. The cache took {again['cache_mb']} MB."
     )
@@ -314,7 +324,7 @@ def _speed(results: Json) -> Iterator[str]:
         for name, run in found["cold"].items()
     ]
     yield f"`grader grade` in a new process: {'; '.join(starts)}."
-    yield "`grader batch` from start to end, without a cache:"
+    yield f"`grader batch` from start to end with {cores} threads, without a cache:"
     rows = [
         [str(run["answers"]), f"{run['ms_per_answer']:g}", f"{run['seconds']:g}", str(run["peak_mb"])]
         for run in found["growth"].values()
@@ -327,6 +337,12 @@ def _speed(results: Json) -> Iterator[str]:
     )
 
 
-def _run(name: str, run: Json) -> list[str]:
-    rate, start = f"{run['answers_per_processor_s']:g}", f"{run['start_s']:g}"
-    return [name, str(run["answers"]), rate, start, str(run["peak_mb"])]
+def _run(name: str, runs: Json, cores: int) -> list[str]:
+    one, every = runs["1"], runs[str(cores)]
+    rates = [f"{one['answers_per_processor_s']:g}", f"{every['answers_per_s']:g}"]
+    return [
+        name,
+        str(one["answers"]),
+        *rates,
+        *(f"{run[key]:g}" for key in ("start_s", "peak_mb") for run in (one, every)),
+    ]

@@ -1,9 +1,10 @@
 """How fast answers are graded, beside what one would write with sentence-transformers alone.
 
-Every system runs in a process of its own with one thread, one after the other, on the same answers: (a) ``encode`` and
-``cos_sim`` answer by answer, (b) the same in one batch, (c) the grader without and (d) with the contradiction model,
-(e) the encoder of the grader alone on the distinct statements that (c) reads. The commands are measured as whole
-processes. Compare the ratios; processor seconds are used because others may use the machine.
+Every system runs in a process of its own, one after the other, on the same answers: (a) ``encode`` and ``cos_sim``
+answer by answer, (b) the same in one batch, (c) the grader without and (d) with the contradiction model, (e) the
+encoder of the grader alone on the distinct statements that (c) reads. Each runs twice: with one thread, where
+processor seconds are compared, which depend less on what else the machine does, and with a thread for every core, by
+the clock. The commands are measured as whole processes. Compare the ratios.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from grader.encoder import PACKAGED_SIGNATURE, PackagedEncoder, packaged_model
 from grader.evidence.crossencoder import CrossEncoder, Floats
 from grader.loading import load_grader
 from grader.store import BlobStore
+from grader.threads import usable_cores
 
 Json = dict[str, Any]
 Work = Callable[[Mapping[str, Sequence[str]]], None]
@@ -40,10 +42,10 @@ SINGLES = 200
 CHUNK = 512
 #: Different answers in the long table.
 DISTINCT = 2000
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GRADER_CACHE": "off"}
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def _one_by_one(items: Mapping[str, Item]) -> Work:
+def _one_by_one(items: Mapping[str, Item], threads: int) -> Work:
     """(a) Nothing but the library, in the obvious loop."""
     from sentence_transformers import SentenceTransformer, util
 
@@ -58,7 +60,7 @@ def _one_by_one(items: Mapping[str, Item]) -> Work:
     return work
 
 
-def _batched(items: Mapping[str, Item]) -> Work:
+def _batched(items: Mapping[str, Item], threads: int) -> Work:
     """(b) The same with all answers to an item in one call."""
     from sentence_transformers import SentenceTransformer, util
 
@@ -81,19 +83,19 @@ def _grading(grader: Grader, items: Mapping[str, Item]) -> Work:
     return work
 
 
-def _without_check(items: Mapping[str, Item]) -> Work:
+def _without_check(items: Mapping[str, Item], threads: int) -> Work:
     """(c) The grader, whose credits and screens are complete, without the contradiction model."""
-    return _grading(Grader(PackagedEncoder()), items)
+    return _grading(Grader(PackagedEncoder(threads=threads), threads=threads), items)
 
 
-def _complete(items: Mapping[str, Item]) -> Work:
+def _complete(items: Mapping[str, Item], threads: int) -> Work:
     """(d) The grader as it ships."""
-    return _grading(Grader(), items)
+    return _grading(Grader(threads=threads), items)
 
 
-def _bare_encoder(items: Mapping[str, Item]) -> Work:
+def _bare_encoder(items: Mapping[str, Item], threads: int) -> Work:
     """(e) The encoder alone on every distinct statement that the grader reads."""
-    encoder = PackagedEncoder()
+    encoder = PackagedEncoder(threads=threads)
 
     def work(written: Mapping[str, Sequence[str]]) -> None:
         for texts in unique_statements(written).values():
@@ -102,7 +104,7 @@ def _bare_encoder(items: Mapping[str, Item]) -> Work:
     return work
 
 
-SYSTEMS: dict[str, Callable[[Mapping[str, Item]], Work]] = {
+SYSTEMS: dict[str, Callable[[Mapping[str, Item], int], Work]] = {
     "one by one": _one_by_one,
     "batched": _batched,
     "grader without contradiction model": _without_check,
@@ -111,13 +113,26 @@ SYSTEMS: dict[str, Callable[[Mapping[str, Item]], Work]] = {
 }
 
 
-def measure(name: str, count: int, seed: int, data: Path | None) -> Json:
-    """One system in this process: start, throughput, peak memory and, for the grader, the time of one answer."""
+#: Whose rates are compared.
+RATIOS = (
+    ("grader", "one by one"),
+    ("grader", "batched"),
+    ("grader without contradiction model", "one by one"),
+    ("grader without contradiction model", "batched"),
+    ("grader without contradiction model", "encoder alone"),
+)
+
+
+def measure(name: str, count: int, seed: int, data: Path | None, threads: int) -> Json:
+    """One system in this process: start, throughput, peak memory and, for the grader, the time of one answer.
+
+    PyTorch takes the number of its threads from the environment, see `_apart`.
+    """
     items = dict(load_bank())
     material, _ = sentences(load_bank(), ITEMS, data)
     written = make_answers(material, count, WORDS, seed)
     began = time.perf_counter()
-    work = SYSTEMS[name](items)
+    work = SYSTEMS[name](items, threads)
     work(make_answers(material, ITEMS, WORDS, seed + 1))
     start = time.perf_counter() - began
     seconds, processor = _timed(lambda: work(written))
@@ -178,7 +193,7 @@ def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
     judge = CachedJudge(lambda: counting, counting.signature, store)
     first, first_used = _timed(lambda: _grading(Grader(encoder, judge=judge), items)(written))
     store.close()
-    again = load_grader(cache=folder)
+    again = load_grader(cache=folder, threads=1)
     second, second_used = _timed(lambda: _grading(again, changed)(written))
     _, rest = _timed(lambda: _grading(again, changed)(written))
     return {
@@ -204,38 +219,41 @@ def run(count: int, seed: int, sizes: Sequence[int], long: int, data: Path | Non
     """
     material, origin = sentences(load_bank(), ITEMS, data)
     written = make_answers(material, count, WORDS, seed)
-    systems = {name: _apart(["--system", name], count, seed, data) for name in SYSTEMS}
-    rates = {name: found["answers_per_processor_s"] for name, found in systems.items()}
-    plain, alone = rates["grader without contradiction model"], rates["encoder alone"]
+    cores = usable_cores()
+    systems = {
+        name: {str(threads): _apart(["--system", name], count, seed, data, threads) for threads in sorted({1, cores})}
+        for name in SYSTEMS
+    }
+    one_core = {name: found["1"]["answers_per_processor_s"] for name, found in systems.items()}
+    every_core = {name: found[str(cores)]["answers_per_s"] for name, found in systems.items()}
+    alone = one_core["encoder alone"]
     return {
         "words": WORDS,
         "seed": seed,
         "inputs": origin,
         "statements_per_answer": round(sum(map(len, unique_statements(written).values())) / count, 2),
+        "cores": cores,
         "systems": systems,
         "ratios": {
-            "grader to one by one": round(rates["grader"] / rates["one by one"], 2),
-            "grader to batched": round(rates["grader"] / rates["batched"], 2),
-            "grader without contradiction model to one by one": round(plain / rates["one by one"], 2),
-            "grader without contradiction model to batched": round(plain / rates["batched"], 2),
-            "grader without contradiction model to encoder alone": round(plain / alone, 2),
+            f"{name} to {other}": [round(rates[name] / rates[other], 2) for rates in (one_core, every_core)]
+            for name, other in RATIOS
         },
         "outside_the_encoder": {
-            "grader without contradiction model": round(1 - plain / alone, 3),
-            "grader": round(1 - rates["grader"] / alone, 3),
+            name: round(1 - one_core[name] / alone, 3) for name in SYSTEMS if name.startswith("grader")
         },
-        "rerun": _apart(["--rerun"], count, seed, data),
+        "rerun": _apart(["--rerun"], count, seed, data, 1),
         "cold": cold_start(),
         "growth": growth(material, sizes, WORDS, seed),
         "repeated": repeated(material, long, DISTINCT, WORDS, seed),
     }
 
 
-def _apart(chosen: Sequence[str], count: int, seed: int, data: Path | None) -> Json:
+def _apart(chosen: Sequence[str], count: int, seed: int, data: Path | None, threads: int) -> Json:
     command = [sys.executable, "-m", "eval.speed", *chosen, "--answers", str(count), "--seed", str(seed)]
-    command += ["--data", str(data)] if data is not None else []
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | _ONE_THREAD)
-    print(f"{' '.join(chosen)}: {done.stdout.strip()}", file=sys.stderr)
+    command += ["--threads", str(threads)] + (["--data", str(data)] if data is not None else [])
+    environment = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"GRADER_CACHE": "off"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    print(f"{' '.join(chosen)}, {threads} threads: {done.stdout.strip()}", file=sys.stderr)
     return dict(json.loads(done.stdout))
 
 
@@ -250,6 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=1000, help="answers to grade")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--data", type=data_folder, help="folder with labelled answers")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--system", choices=SYSTEMS)
@@ -259,7 +278,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(rerun(chosen.answers, chosen.seed, chosen.data, Path(folder))))
     else:
-        print(json.dumps(measure(chosen.system, chosen.answers, chosen.seed, chosen.data)))
+        print(json.dumps(measure(chosen.system, chosen.answers, chosen.seed, chosen.data, chosen.threads)))
 
 
 if __name__ == "__main__":

@@ -31,13 +31,12 @@ _EPSILON = 1e-12
 class Bert:
     """A BERT encoder without pooling, on one set of weights."""
 
-    def __init__(self, weights: Mapping[str, Floats], *, heads: int, threads: int = 1) -> None:
-        """Prepares the network.
+    def __init__(self, weights: Mapping[str, Floats], *, heads: int) -> None:
+        """Prepares the network; a call computes on the thread that makes it, and several threads may call at once.
 
         Args:
             weights: 32-bit arrays under the names transformers gives them (``embeddings.…``, ``encoder.layer.0.…``).
             heads: Attention heads.
-            threads: Threads one call may use.
 
         Raises:
             ModelError: A weight is missing.
@@ -45,16 +44,13 @@ class Bert:
         # Unless told not to before it is loaded, it reports its use to its maker; nothing may leave the machine.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
-        from threadpoolctl import threadpool_limits
 
-        threadpool_limits(limits=threads, user_api="blas")
         try:
             model, used = graph(weights, heads)
         except KeyError as error:
             raise ModelError(f"the weights lack {error}") from error
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # shapes differ from call to call
         self._values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in used.values()]
         options.add_external_initializers(list(used), self._values)
@@ -94,11 +90,14 @@ def load_tokenizer(folder: Path, limit: int) -> Tokenizer:
 
 
 def equal_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Index batches of equal token count, shortest first: no padding, so no row depends on a longer neighbour."""
+    """Index batches of equal token count: no padding, so no row depends on a longer neighbour.
+
+    The longest come first, so that threads which share the batches end at about the same time.
+    """
     order: dict[int, list[int]] = {}
     for index, length in enumerate(lengths):
         order.setdefault(length, []).append(index)
-    for length in sorted(order):
+    for length in sorted(order, reverse=True):
         for start in range(0, len(order[length]), _BATCH):
             yield order[length][start : start + _BATCH]
 

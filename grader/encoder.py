@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from grader.bert import Bert, equal_lengths, load_tokenizer
 from grader.errors import ModelError
 from grader.text import stem, tokenise
+from grader.threads import Threads
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -112,7 +113,13 @@ class NetworkEncoder:
     """A tokenizer and a network whose token vectors are averaged; the runtime is the network's own business."""
 
     def __init__(
-        self, network: Network, tokenizer: Tokenizer, signature: str, *, batches: Batches = equal_lengths
+        self,
+        network: Network,
+        tokenizer: Tokenizer,
+        signature: str,
+        *,
+        batches: Batches = equal_lengths,
+        threads: int = 1,
     ) -> None:
         """An encoder.
 
@@ -121,7 +128,9 @@ class NetworkEncoder:
             tokenizer: Cuts texts into token pieces.
             signature: Name and hash of the weights, and the runtime.
             batches: Which texts are computed together, by their token counts.
+            threads: Batches of a call that are computed at a time.
         """
+        self._threads = Threads(threads)
         self._network, self._tokenizer, self._batches = network, tokenizer, batches
         self.signature = signature
 
@@ -130,8 +139,9 @@ class NetworkEncoder:
         unique = list(dict.fromkeys(texts))
         marked = self._tokenizer.encode_batch(unique)
         by_text: dict[str, Encoding] = {}
-        for batch in self._batches([len(one.ids) for one in marked]):
-            hidden = self._network.hidden([marked[at].ids for at in batch])
+        batches = list(self._batches([len(one.ids) for one in marked]))
+        computed = self._threads.map(lambda batch: self._network.hidden([marked[at].ids for at in batch]), batches)
+        for batch, hidden in zip(batches, computed, strict=True):
             for at, vectors in zip(batch, hidden, strict=True):
                 by_text[unique[at]] = _encoding(vectors, _unit(vectors.mean(axis=0)), marked[at].offsets)
         return [by_text[text] for text in texts]
@@ -144,8 +154,7 @@ class PackagedEncoder(NetworkEncoder):
         """Loads the weights.
 
         Args:
-            threads: Threads a call may use. One a worker is fastest wherever another process is busy too; a second
-                thread then waits for a core (measured seven times slower).
+            threads: Batches of a call that are computed at a time, each on one core.
 
         Raises:
             ModelError: The packaged weights are missing or altered.
@@ -153,8 +162,8 @@ class PackagedEncoder(NetworkEncoder):
         from safetensors.numpy import load_file
 
         folder = packaged_model()
-        network = Bert(load_file(str(folder / "model.safetensors")), heads=PACKAGED_HEADS, threads=threads)
-        super().__init__(network, load_tokenizer(folder, PACKAGED_LIMIT), PACKAGED_SIGNATURE)
+        network = Bert(load_file(str(folder / "model.safetensors")), heads=PACKAGED_HEADS)
+        super().__init__(network, load_tokenizer(folder, PACKAGED_LIMIT), PACKAGED_SIGNATURE, threads=threads)
 
 
 class SentenceTransformerEncoder:

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class RayEngine:
             self._start()
             self._data.DataContext.get_current().enable_progress_bars = False
             rows = self._data.from_items([{"name": str(name)} for name in names], override_num_blocks=len(names))
-            made = worker(source.absolute(), settings, signatures)
+            made = worker(source.absolute(), replace(settings, threads=1), signatures)
             graded = rows.map(made, compute=self._pool(len(names)), num_cpus=1)
             for row in graded.iter_rows():
                 yield _done(row)

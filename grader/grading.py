@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ from grader.score import ComponentScore, ConditionCode, ReferralReason, Score
 from grader.scorer import Scorer, german_scorer, is_english_only
 from grader.scoring import Mark, Prior, load_prior, mark
 from grader.signature import signature
+from grader.threads import Threads, one_blas_thread, usable_cores
 from grader.words import table_hash
 
 if TYPE_CHECKING:
@@ -94,7 +96,12 @@ class Grader:
     """Scores responses against items; keeps the encoder and the encoded rubrics."""
 
     def __init__(
-        self, encoder: Encoder | None = None, *, prior: Prior | None = None, judge: Judge | None = None
+        self,
+        encoder: Encoder | None = None,
+        *,
+        prior: Prior | None = None,
+        judge: Judge | None = None,
+        threads: int | None = None,
     ) -> None:
         """A grader.
 
@@ -103,7 +110,14 @@ class Grader:
                 loaded at the first response.
             prior: The scorer of elements; the shipped one if not given.
             judge: The contradiction model; with an ``encoder`` of your own there is none unless you give one.
+            threads: Responses weighed at a time, and batches that the shipped models compute at a time: as many as
+                there are cores if not given, but one with an ``encoder`` or ``judge`` of your own, which need not bear
+                several threads. NumPy's matrix products get one thread in this process either way.
         """
+        one_blas_thread()
+        own = encoder is not None or judge is not None
+        self._count = threads or (1 if own else usable_cores())
+        self._threads = Threads(self._count)
         self._encoder = encoder
         self._judge_model = judge
         self._default_judge = encoder is None and judge is None
@@ -116,7 +130,7 @@ class Grader:
         """The language model, loaded on first use."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = PackagedEncoder()
+                self._encoder = PackagedEncoder(threads=self._count)
         return self._encoder
 
     @property
@@ -124,7 +138,7 @@ class Grader:
         """The contradiction model, loaded on first use."""
         with self._lock:
             if self._default_judge and self._judge_model is None:
-                self._judge_model = CrossEncoder()
+                self._judge_model = CrossEncoder(threads=self._count)
         return self._judge_model
 
     def scorer(self, item: Item) -> Scorer:
@@ -241,10 +255,11 @@ class Grader:
             readings = [read_response(response, index) for response in responses[start : start + _CHUNK]]
             texts = list(dict.fromkeys(s.text for reading in readings for s in reading.statements))
             phrases = dict(zip(texts, index.phrases(texts, scorer.encoder.encode(texts)), strict=True))
-            for reading in readings:
-                yield self._weigh(index, reading, [phrases[part.text] for part in reading.statements], scorer)
 
-    def _weigh(self, index: ItemIndex, reading: Reading, phrases: list[Phrase], scorer: Scorer) -> _Judged:
+            yield from self._threads.map(partial(self._weigh, index, scorer, phrases), readings)
+
+    def _weigh(self, index: ItemIndex, scorer: Scorer, known: Mapping[str, Phrase], reading: Reading) -> _Judged:
+        phrases = [known[part.text] for part in reading.statements]
         counted = counted_statements(reading)
         judged = _Judged(reading, phrases, no_components(index.item))
         if not counted:

@@ -46,6 +46,7 @@ class Settings:
         encoder: See `grader.loading.load_grader`.
         cache: Folder of the cache of encodings on each machine.
         limit: Bytes that the cache may take.
+        threads: Threads that grade in one process; ``None`` for as many as there are cores.
         language: Language of the summaries.
         calibrations: Calibrations by item id.
         run: Distinguishes unfinished files of this run from those of others.
@@ -56,13 +57,14 @@ class Settings:
     encoder: str = "default"
     cache: Path | None = None
     limit: int = DEFAULT_LIMIT
+    threads: int | None = None
     language: str = "en"
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def load(self) -> Grader:
         """The grader."""
-        return load_grader(self.encoder, cache=self.cache, limit=self.limit)
+        return load_grader(self.encoder, cache=self.cache, limit=self.limit, threads=self.threads)
 
     def signatures(self, grader: Grader) -> dict[str, str]:
         """Everything that marks of each item depend on besides the answers, by item id."""

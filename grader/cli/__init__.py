@@ -53,11 +53,15 @@ def _options(
     cache_mb: Annotated[
         int, typer.Option("--cache-mb", envvar="GRADER_CACHE_MB", min=1, help="Megabytes that the cache may take.")
     ] = 2048,
+    threads: Annotated[
+        int | None,
+        typer.Option(envvar="GRADER_THREADS", min=1, max=256, help="Threads that grade; one a core if not given."),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    ctx.obj = Options(encoder=encoder, cache=cache, cache_mb=cache_mb)
+    ctx.obj = Options(encoder=encoder, cache=cache, cache_mb=cache_mb, threads=threads)
 
 
 answers.register(app)

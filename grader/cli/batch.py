@@ -126,6 +126,7 @@ def _grade_folder(
         encoder=chosen.encoder,
         cache=cache and cache.absolute(),
         limit=chosen.cache_mb * 2**20,
+        threads=chosen.threads,
         language=language,
         calibrations=calibrations,
     )

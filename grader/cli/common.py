@@ -50,11 +50,13 @@ class Options:
         encoder: See `grader.loading.load_grader`.
         cache: Folder of the cache of encodings, ``off``, or ``None`` for the user's cache folder.
         cache_mb: Megabytes that it may take.
+        threads: Threads that grade; ``None`` for as many as there are cores.
     """
 
     encoder: str = "default"
     cache: str | None = None
     cache_mb: int = 2048
+    threads: int | None = None
 
 
 def fail(message: str) -> typer.Exit:
@@ -200,7 +202,8 @@ def make_grader(ctx: typer.Context) -> Grader:
 
     chosen = ctx.obj if isinstance(ctx.obj, Options) else Options()
     with busy("Loading the language model …"):
-        return load_grader(chosen.encoder, cache=cache_folder(chosen.cache), limit=chosen.cache_mb * 2**20)
+        cache, limit = cache_folder(chosen.cache), chosen.cache_mb * 2**20
+        return load_grader(chosen.encoder, cache=cache, limit=limit, threads=chosen.threads)
 
 
 def read_answer(text: str | None, file: Path | None, prompt: str = "") -> str:

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 from grader.bert import Bert, equal_lengths, load_tokenizer
 from grader.encoder import file_sha256, packaged_model
 from grader.errors import ModelError
+from grader.threads import Threads, one_blas_thread
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +100,7 @@ class CrossEncoder:
         Args:
             folder: Where ``config.json`` and ``model.safetensors`` are.
             tokenizer: Folder of the tokenizer; that of the packaged MiniLM if not given.
-            threads: Threads a call may use.
+            threads: Batches of a call that are computed at a time, each on one core.
 
         Raises:
             ModelError: A file is missing, altered or unreadable.
@@ -112,7 +113,9 @@ class CrossEncoder:
                 "the weights were altered; install them again"
             )
         self._tokenizer = load_tokenizer(tokenizer or packaged_model(), int(config["max_tokens"]))
-        self._bert, self._head = _restore(folder / WEIGHTS, config, threads)
+        self._bert, self._head = _restore(folder / WEIGHTS, config)
+        self._threads = Threads(threads)
+        one_blas_thread()
         self.signature = _signature(config)
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -126,8 +129,12 @@ class CrossEncoder:
             return np.zeros((0, len(CLASSES)), dtype=np.float32)
         marked = self._tokenizer.encode_batch(unique)
         rows: dict[tuple[str, str], Floats] = {}
-        for batch in equal_lengths([len(one.ids) for one in marked]):
-            values = self._forward([marked[at].ids for at in batch], [marked[at].type_ids for at in batch])
+        batches = list(equal_lengths([len(one.ids) for one in marked]))
+        computed = self._threads.map(
+            lambda batch: self._forward([marked[at].ids for at in batch], [marked[at].type_ids for at in batch]),
+            batches,
+        )
+        for batch, values in zip(batches, computed, strict=True):
             rows.update((unique[at], values[row]) for row, at in enumerate(batch))
         return np.stack([rows[pair] for pair in pairs])
 
@@ -181,8 +188,8 @@ def _config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
-def _restore(path: Path, config: Mapping[str, Any], threads: int) -> tuple[Bert, dict[str, Floats]]:
+def _restore(path: Path, config: Mapping[str, Any]) -> tuple[Bert, dict[str, Floats]]:
     state = dequantise(load_file(str(path)))
     inner = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
-    bert = Bert(inner, heads=int(config["bert"]["num_attention_heads"]), threads=threads)
+    bert = Bert(inner, heads=int(config["bert"]["num_attention_heads"]))
     return bert, {name: value for name, value in state.items() if name.startswith("head.")}

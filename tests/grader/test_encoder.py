@@ -47,7 +47,7 @@ def test_the_fake_knows_words_and_nothing_else() -> None:
 
 
 def test_texts_of_equal_length_share_a_batch() -> None:
-    assert list(equal_lengths([3, 5, 3, 5, 3])) == [[0, 2, 4], [1, 3]]
+    assert list(equal_lengths([3, 5, 3, 5, 3])) == [[1, 3], [0, 2, 4]]
     assert [len(batch) for batch in equal_lengths([1] * 130)] == [64, 64, 2]
 
 
