@@ -27,7 +27,7 @@ from eval.speed_commands import cold_start, growth, repeated
 from eval.speed_inputs import edited, make_answers, sentences, unique_statements
 from eval.speed_memory import peak_mb
 from grader import Grader, Item, load_bank
-from grader.caching import CachedEncoder, CachedJudge
+from grader.caching import CachedComparisons, CachedEncoder, CachedJudge
 from grader.encoder import PACKAGED_SIGNATURE, PackagedEncoder, packaged_model
 from grader.evidence.crossencoder import CrossEncoder, Floats
 from grader.loading import load_grader
@@ -191,7 +191,8 @@ def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
     store = BlobStore(folder)
     encoder = CachedEncoder(PackagedEncoder, PACKAGED_SIGNATURE, store)
     judge = CachedJudge(lambda: counting, counting.signature, store)
-    first, first_used = _timed(lambda: _grading(Grader(encoder, judge=judge), items)(written))
+    compare = CachedComparisons(store)
+    first, first_used = _timed(lambda: _grading(Grader(encoder, judge=judge, compare=compare), items)(written))
     store.close()
     again = load_grader(cache=folder, threads=1)
     second, second_used = _timed(lambda: _grading(again, changed)(written))

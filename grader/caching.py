@@ -1,4 +1,4 @@
-"""Encodings and answers of the contradiction model kept on disk, so that a re-run need not compute them again.
+"""Encodings, comparisons and answers of the contradiction model kept on disk for a re-run.
 
 Keys are hashes of a text together with everything its vectors depend on (the signature of the weights, the versions of
 the arithmetic), so no text is stored. Values are what the model returned, bit for bit: 32-bit floats.
@@ -19,6 +19,7 @@ import numpy as np
 from grader.encoder import Encoder, Encoding
 from grader.evidence.crossencoder import CLASSES, Floats
 from grader.evidence.judge import Judge
+from grader.evidence.similarity import KeyStatements, Phrase, Row
 from grader.store import BlobStore
 
 #: Packages that do the arithmetic; another version may give other last digits.
@@ -81,6 +82,32 @@ class CachedJudge:
         return np.stack([rows[pair] for pair in pairs]) if pairs else np.zeros((0, len(CLASSES)), np.float32)
 
 
+class CachedComparisons:
+    """What statements have of the key statements of an item, computed where it is new."""
+
+    def __init__(self, store: BlobStore) -> None:
+        """Keeps them in ``store``."""
+        self._store = store
+        self._space = space("comparison", f"numpy={np.__version__}")
+
+    def __call__(self, keys: KeyStatements, statements: Sequence[Phrase]) -> list[Row]:
+        """A row a statement, in order; see `KeyStatements.compared`."""
+        names = [self._name(keys, one) for one in statements]
+        stored = self._store.read(names)
+        rows = []
+        for name, one in zip(names, statements, strict=True):
+            if name in stored:
+                values = np.frombuffer(stored[name], np.float32)
+                rows.append((values[: -len(keys)], values[-len(keys) :]))
+            else:
+                rows.append(keys.compared(one))
+                self._store.write({name: b"".join(part.tobytes() for part in rows[-1])})
+        return rows
+
+    def _name(self, keys: KeyStatements, statement: Phrase) -> bytes:
+        return digest(self._space, keys.fingerprint, statement.text, statement.weights.tobytes())
+
+
 class _Once(Generic[_Model]):
     """A model that is loaded at its first use, by one thread."""
 
@@ -116,11 +143,11 @@ def space(kind: str, signature: str) -> bytes:
     return hashlib.blake2b("\0".join((kind, str(_MADE), signature, *_versions())).encode(), digest_size=32).digest()
 
 
-def digest(of: bytes, *texts: str) -> bytes:
+def digest(of: bytes, *texts: str | bytes) -> bytes:
     """Key of ``texts`` in the space ``of``; different texts never run together."""
     found = hashlib.blake2b(digest_size=16, key=of)
     for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         found.update(len(data).to_bytes(8, "big") + data)
     return found.digest()
 

@@ -27,7 +27,7 @@ def worker(source: Path, settings: Settings, signatures: Signatures) -> type:
 
     class Worker:
         def __init__(self) -> None:
-            self._grader = settings.load()
+            self._grader = replace(settings, threads=1).load()
             if settings.signatures(self._grader) != signatures:
                 raise ModelError("this machine has another version of the grader or of its models; install the same")
 
@@ -71,7 +71,7 @@ class RayEngine:
             self._start()
             self._data.DataContext.get_current().enable_progress_bars = False
             rows = self._data.from_items([{"name": str(name)} for name in names], override_num_blocks=len(names))
-            made = worker(source.absolute(), replace(settings, threads=1), signatures)
+            made = worker(source.absolute(), settings, signatures)
             graded = rows.map(made, compute=self._pool(len(names)), num_cpus=1)
             for row in graded.iter_rows():
                 yield _done(row)

@@ -25,7 +25,7 @@ from grader.evidence.features import element_keywords, feature_table
 from grader.evidence.findings import Contradiction
 from grader.evidence.judge import Judge
 from grader.evidence.keywords import KeywordEvidence, Words
-from grader.evidence.similarity import Alignment, Comparison, Phrase
+from grader.evidence.similarity import Alignment, Compare, Comparison, Phrase
 from grader.feedback import build_feedback
 from grader.index import ItemIndex, build_index
 from grader.judging import (
@@ -101,6 +101,7 @@ class Grader:
         *,
         prior: Prior | None = None,
         judge: Judge | None = None,
+        compare: Compare | None = None,
         threads: int | None = None,
     ) -> None:
         """A grader.
@@ -110,6 +111,7 @@ class Grader:
                 loaded at the first response.
             prior: The scorer of elements; the shipped one if not given.
             judge: The contradiction model; with an ``encoder`` of your own there is none unless you give one.
+            compare: Gives what statements have of key statements, say from a cache; computed if not given.
             threads: Responses weighed at a time, and batches that the shipped models compute at a time: as many as
                 there are cores if not given, but one with an ``encoder`` or ``judge`` of your own, which need not bear
                 several threads. NumPy's matrix products get one thread in this process either way.
@@ -122,6 +124,7 @@ class Grader:
         self._judge_model = judge
         self._default_judge = encoder is None and judge is None
         self._prior = prior or load_prior()
+        self._compare = compare
         self._indices: OrderedDict[str, ItemIndex] = OrderedDict()
         self._lock = Lock()
 
@@ -231,7 +234,7 @@ class Grader:
             if key in self._indices:
                 self._indices.move_to_end(key)
                 return self._indices[key]
-        built = build_index(item, self.scorer(item).encoder)
+        built = build_index(item, self.scorer(item).encoder, self._compare)
         with self._lock:
             self._indices[key] = built
             while len(self._indices) > _CACHED_ITEMS:
@@ -261,9 +264,8 @@ class Grader:
     def _weigh(self, index: ItemIndex, scorer: Scorer, known: Mapping[str, Phrase], reading: Reading) -> _Judged:
         phrases = [known[part.text] for part in reading.statements]
         counted = counted_statements(reading)
-        judged = _Judged(reading, phrases, no_components(index.item))
         if not counted:
-            return judged
+            return _Judged(reading, phrases, no_components(index.item))
         chosen = [phrases[at] for at in counted]
         compared = index.keys.compare(chosen)
         every = _evidence(index, reading, counted, compared, range(len(counted)))
@@ -286,9 +288,8 @@ class Grader:
         about = scorer.knows_topics and reading.condition is None and not findings
         if about and off_topic(index, chosen, every.found, components):
             reading.condition = "off_topic"
-            return judged
-        judged.components, judged.counted, judged.findings, judged.table = components, counted, findings, right.table
-        return judged
+            return _Judged(reading, phrases, no_components(index.item))
+        return _Judged(reading, phrases, components, counted, findings, right.table)
 
     def _score(
         self,

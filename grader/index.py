@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.encoder import Encoder, Encoding
-from grader.evidence.similarity import PROMPT_WEIGHT, KeyStatements, Phrase, phrase
+from grader.evidence.similarity import PROMPT_WEIGHT, Compare, KeyStatements, Phrase, phrase
 from grader.rubric import Element, Item
 from grader.segment import statements
 from grader.text import normalise, stems, tokenise
@@ -78,8 +78,8 @@ class ItemIndex:
         ]
 
 
-def build_index(item: Item, encoder: Encoder) -> ItemIndex:
-    """Encodes every statement of ``item`` once."""
+def build_index(item: Item, encoder: Encoder, compare: Compare | None = None) -> ItemIndex:
+    """Encodes every statement of ``item`` once; see `KeyStatements` for ``compare``."""
     slots = [
         Slot(name, at, number)
         for name, component in item.components.items()
@@ -92,11 +92,7 @@ def build_index(item: Item, encoder: Encoder) -> ItemIndex:
         for element in component.elements
         for text in element.key_statements
     ]
-    return assemble_index(item, encoder, slots, wordings)
 
-
-def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings: Sequence[str]) -> ItemIndex:
-    """The index of ``item`` over the given key statements (``build_index`` passes all of them)."""
     wrong = [(i, text) for i, m in enumerate(item.misconceptions) for text in m.statements]
     texts = [item.prompt, *wordings, *(text for _, text in wrong), *item.find_out]
     clean = [normalise(text).text for text in texts]
@@ -105,7 +101,7 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
         phrase(text, encoding, prompt_stems, item.language)
         for text, encoding in zip(clean, encoder.encode(clean), strict=True)
     ]
-    keys = KeyStatements(phrases[1 : 1 + len(wordings)])
+    keys = KeyStatements(phrases[1 : 1 + len(wordings)], compare)
     rest = phrases[1 + len(wordings) :]
     counts = Counter((slot.component, slot.element) for slot in slots)
     background, siblings = _thresholds(keys, slots, phrases[0])
@@ -116,9 +112,9 @@ def assemble_index(item: Item, encoder: Encoder, slots: Sequence[Slot], wordings
         background=background,
         siblings=siblings,
         wordings=np.array([np.log2(counts[s.component, s.element]) for s in slots], dtype=np.float32),
-        misconceptions=KeyStatements(rest[: len(wrong)]) if wrong else None,
+        misconceptions=KeyStatements(rest[: len(wrong)], compare) if wrong else None,
         misconception_slots=tuple(index for index, _ in wrong),
-        find_out=KeyStatements(rest[len(wrong) :]) if item.find_out else None,
+        find_out=KeyStatements(rest[len(wrong) :], compare) if item.find_out else None,
         prompt=phrases[0],
         prompt_stems=prompt_stems,
         key_terms=frozenset(t for p in keys.phrases for t, weight in p.terms.items() if weight > PROMPT_WEIGHT),

@@ -50,12 +50,12 @@ def load_grader(
     own = None if encoder in ("", "default") else SentenceTransformerEncoder(encoder)
     if cache is None:
         return Grader(own) if own is not None else Grader(threads=threads)
-    from grader.caching import CachedEncoder, CachedJudge
+    from grader.caching import CachedComparisons, CachedEncoder, CachedJudge
 
     store = BlobStore(cache, limit=limit)
     if own is not None:
-        return Grader(CachedEncoder(lambda: own, own.signature, store))
+        return Grader(CachedEncoder(lambda: own, own.signature, store), compare=CachedComparisons(store))
     count = threads or usable_cores()
     judge = CachedJudge(partial(CrossEncoder, threads=count), contradiction_signature(), store)
     encoded = CachedEncoder(partial(PackagedEncoder, threads=count), PACKAGED_SIGNATURE, store)
-    return Grader(encoded, judge=judge, threads=count)
+    return Grader(encoded, judge=judge, compare=CachedComparisons(store), threads=count)

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import regex
 import snowballstemmer
@@ -209,8 +210,7 @@ def _replacement(kind: str, found: str) -> str:
     return _folded(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, code identifier or number at ``start:end`` of the text it was found in."""
 
     text: str

@@ -8,8 +8,9 @@ are encoded one by one, so every measure here can only grow when a response gets
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -70,6 +71,10 @@ def _weight(word: str, prompt_stems: frozenset[str], language: str) -> float:
     parts = [stem(part, language) for part in identifier_parts(word)] or [stem(word, language)]
     known = stem(word, language) in prompt_stems or all(part in prompt_stems for part in parts)
     return information(word, language) * (PROMPT_WEIGHT if known else 1.0)
+
+
+#: Best match of each token of the key statements in one statement, shape (t,), and precision, shape (k,).
+Row = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,12 +140,14 @@ class Comparison:
 class KeyStatements:
     """Key statements stacked so that statements are compared with all of them in one matrix product."""
 
-    def __init__(self, phrases: Sequence[Phrase]) -> None:
-        """Holds at least one phrase."""
+    def __init__(self, phrases: Sequence[Phrase], compare: Compare | None = None) -> None:
+        """Holds at least one phrase; ``compare`` gives the rows of statements instead of `compared`."""
         self.phrases = tuple(phrases)
+        self._compare = compare
         tokens = np.concatenate([p.encoding.tokens for p in phrases])
         self._tokens = np.ascontiguousarray(tokens.T)  # BLAS need not transpose it at every product
         self._starts = _starts([len(p.weights) for p in phrases])
+        self.fingerprint = hashlib.blake2b(tokens.tobytes(), key=self._starts.tobytes()[:64]).digest()
         weights = np.concatenate([p.weights for p in phrases])
         totals = np.add.reduceat(weights, self._starts)
         self._weights = weights / np.repeat(totals, np.diff([*self._starts, len(weights)]))
@@ -171,7 +178,8 @@ class KeyStatements:
         Each has a matrix product of its own: in a larger one BLAS may add up in another order, and what else is
         compared would show in the last digit.
         """
-        best, precision = (np.stack(parts) for parts in zip(*map(self._compared, statements), strict=True))
+        rows = self._compare(self, statements) if self._compare else list(map(self.compared, statements))
+        best, precision = (np.stack(parts) for parts in zip(*rows, strict=True))
         said = np.zeros((len(statements), len(self._vocabulary)), dtype=np.float32)
         for row, p in enumerate(statements):
             said[row, [self._vocabulary[term] for term in p.terms if term in self._vocabulary]] = 1.0
@@ -201,12 +209,16 @@ class KeyStatements:
         """Share of each key statement whose stems occur, shape (k, ...), from which stems occur, shape (v, ...)."""
         return _rounded(self._terms @ said)
 
-    def _compared(self, statement: Phrase) -> tuple[Floats, Floats]:
-        """Best match of each token of the key statements, shape (t,), and precision, shape (k,)."""
+    def compared(self, statement: Phrase) -> Row:
+        """What one statement has of the key statements; depends on nothing else."""
         similarity = statement.encoding.tokens @ self._tokens
         best = similarity.max(axis=0, initial=-1.0)
         in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * statement.weights[:, None]
         return best, np.asarray(in_key.sum(axis=0) / max(float(statement.weights.sum()), 1e-9), dtype=np.float32)
+
+
+#: Gives the row of each of some statements.
+Compare = Callable[[KeyStatements, Sequence[Phrase]], list[Row]]
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:

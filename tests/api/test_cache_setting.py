@@ -1,4 +1,4 @@
-"""The service keeps no encodings unless it is told where."""
+"""The service keeps no encodings unless it is told where, and takes as many threads as it is told."""
 
 from __future__ import annotations
 
@@ -26,3 +26,11 @@ def test_a_folder_turns_it_on_and_marks_stay(tides: Item, real_grader: Grader, t
         scorer = load_scorer(Settings(cache=str(tmp_path)))
         assert scorer.grade_many(tides, RESPONSES) == expected
     assert (tmp_path / NAME).exists()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_are_bounded(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_THREADS", str(threads))
+    scorer = load_scorer(Settings())
+    assert isinstance(scorer, Grader)
+    assert (scorer._threads._pool is None) == (threads == 1)

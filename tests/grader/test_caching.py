@@ -1,4 +1,4 @@
-"""Encodings and answers of the contradiction model kept on disk: the same marks, without the models."""
+"""Encodings, comparisons and answers of the contradiction model kept on disk: the same marks, without the models."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from grader import Grader, Item, ModelError
-from grader.caching import CachedEncoder, CachedJudge, digest, pack, space, unpack
+from grader.caching import CachedComparisons, CachedEncoder, CachedJudge, digest, pack, space, unpack
 from grader.cli import app
 from grader.encoder import Encoding, HashEncoder
 from grader.evidence.crossencoder import CrossEncoder, contradiction_signature
+from grader.evidence.similarity import KeyStatements, Phrase, phrase
 from grader.loading import cache_folder, load_grader
 from grader.store import NAME, BlobStore
 
@@ -107,6 +108,40 @@ def test_pairs_are_asked_about_once(tmp_path: Path) -> None:
         assert cached.predict([]).shape == (0, 4)
         store.close()
     assert judge.asked == pairs[:2]
+
+
+def phrases(*texts: str, prompt: str = "") -> list[Phrase]:
+    known = frozenset(prompt.split())
+    return [phrase(text, one, known) for text, one in zip(texts, HashEncoder().encode(texts), strict=True)]
+
+
+def test_comparisons_are_computed_once_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = KeyStatements(phrases("The moon pulls.", "Twice a day the sea rises."))
+    said = phrases("The moon pulls the sea.", "The moon pulls.", "The moon pulls the sea.", "")
+    expected = [keys.compared(one) for one in said]
+    computed: list[str] = []
+    inner = KeyStatements.compared
+    monkeypatch.setattr(KeyStatements, "compared", lambda self, one: (computed.append(one.text), inner(self, one))[1])
+    for _ in range(2):
+        store = BlobStore(tmp_path)
+        for row, wanted in zip(CachedComparisons(store)(keys, said), expected, strict=True):
+            assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(row, wanted, strict=True))
+        store.close()
+    assert set(computed) == {one.text for one in said}
+    assert len(computed) == 4, "only in the first round"
+
+
+def test_comparisons_know_their_key_statements_and_weights(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    cached = CachedComparisons(store)
+    wordings = ("The moon pulls.", "Twice a day the sea rises.")
+    for made in (phrases(*wordings), phrases(*wordings[::-1]), phrases(wordings[0])):
+        for said in (phrases("The moon pulls the sea."), phrases("The moon pulls the sea.", prompt="moon")):
+            keys = KeyStatements(made)
+            for _ in range(2):
+                (best, precision), (wanted, exact) = cached(keys, said)[0], keys.compared(said[0])
+                assert np.array_equal(best, wanted)
+                assert np.array_equal(precision, exact)
 
 
 def test_the_signature_is_known_before_the_weights(tmp_path: Path) -> None:

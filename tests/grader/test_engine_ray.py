@@ -69,3 +69,9 @@ def test_without_ray_the_command_says_what_to_install(tmp_path: Path, monkeypatc
     result = CliRunner().invoke(app, [*command, "--bank", str(BANK)])
     assert result.exit_code == 2
     assert "pip install 'viva-grader[ray]'" in result.stderr
+
+
+def test_a_worker_has_one_thread(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, load_bank(BANK), threads=4)
+    one = worker(tmp_path, settings, settings.signatures(settings.load()))()
+    assert one._grader._threads._pool is None

@@ -9,8 +9,10 @@ import time
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from grader import Bank, Grader
+from grader.cli import app
 from grader.encoder import HashEncoder, PackagedEncoder
 from grader.evidence.crossencoder import CLASSES, CrossEncoder
 from grader.loading import load_grader
@@ -105,3 +107,25 @@ def test_matrix_products_take_one_thread_even_when_no_model_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "{1}"
+
+
+@pytest.mark.parametrize(("args", "count"), [((), 5), (("--threads", "3"), 3)])
+def test_the_command_line_passes_the_number_on(
+    args: tuple[str, ...], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def load(*_: object, threads: int | None, **__: object) -> Grader:
+        asked.append(threads)
+        return Grader(HashEncoder())
+
+    monkeypatch.setattr("grader.loading.load_grader", load)
+    done = CliRunner(env={"GRADER_THREADS": "5"}).invoke(app, [*args, "grade", "zero-grad", "Gradients add up."])
+    assert done.exit_code == 0
+    assert asked == [count]
+
+
+def test_no_threads_are_refused() -> None:
+    done = CliRunner().invoke(app, ["--threads", "0", "grade", "zero-grad", "Gradients add up."])
+    assert done.exit_code == 2
+    assert "--threads" in done.stderr
