@@ -90,6 +90,7 @@ def write_table(path: Path, written: Mapping[str, Sequence[str]]) -> int:
 def _command(args: Sequence[str], cache: str) -> Json:
     """One run of the command line: seconds, processor seconds, peak memory and loaded libraries."""
     environment = os.environ | {"GRADER_CACHE": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("GRADER_THREADS", None)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-c", _COMMAND, *args]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

@@ -93,19 +93,20 @@ class CachedComparisons:
     def __call__(self, keys: KeyStatements, statements: Sequence[Phrase]) -> list[Row]:
         """A row a statement, in order; see `KeyStatements.compared`."""
         names = [self._name(keys, one) for one in statements]
-        stored = self._store.read(names)
-        rows = []
-        for name, one in zip(names, statements, strict=True):
-            if name in stored:
-                values = np.frombuffer(stored[name], np.float32)
-                rows.append((values[: -len(keys)], values[-len(keys) :]))
-            else:
-                rows.append(keys.compared(one))
-                self._store.write({name: b"".join(part.tobytes() for part in rows[-1])})
-        return rows
+        rows: dict[bytes, Row] = {}
+        for name, value in self._store.read(names).items():
+            values = np.frombuffer(value, np.float32)
+            rows[name] = values[: -len(keys)], values[-len(keys) :]
+        new = {name: one for name, one in zip(names, statements, strict=True) if name not in rows}
+        rows |= {name: keys.compared(one) for name, one in new.items()}
+        if new:
+            self._store.write({name: b"".join(part.tobytes() for part in rows[name]) for name in new})
+        return [rows[name] for name in names]
 
     def _name(self, keys: KeyStatements, statement: Phrase) -> bytes:
-        return digest(self._space, keys.fingerprint, statement.text, statement.weights.tobytes())
+        """Of exactly what `KeyStatements.compared` works with."""
+        parts = statement.encoding.tokens, statement.weights
+        return digest(self._space, keys.fingerprint, *(part.tobytes() for part in parts))
 
 
 class _Once(Generic[_Model]):

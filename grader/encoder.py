@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from grader.bert import Bert, equal_lengths, load_tokenizer
 from grader.errors import ModelError
 from grader.text import stem, tokenise
-from grader.threads import Threads
+from grader.threads import Threads, one_blas_thread
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -174,8 +174,8 @@ class SentenceTransformerEncoder:
 
         Args:
             model: Folder or hub name; ``None`` takes the packaged all-MiniLM-L6-v2 and checks its hash.
-            threads: Threads torch and BLAS may use in this process. One a worker is fastest wherever another process is
-                busy too; a second thread then waits for a core (measured seven times slower).
+            threads: Threads torch may use in this process. One is fastest wherever another process is busy too; a
+                second thread then waits for a core (measured seven times slower).
 
         Raises:
             ModelError: The packaged weights are missing or altered, or ``model`` cannot be loaded.
@@ -184,10 +184,9 @@ class SentenceTransformerEncoder:
         try:
             import torch
             from sentence_transformers import SentenceTransformer
-            from threadpoolctl import threadpool_limits
 
             torch.set_num_threads(threads)
-            threadpool_limits(limits=threads, user_api="blas")
+            one_blas_thread()
             with _quietly():
                 self._model: SentenceTransformer = SentenceTransformer(str(path), device="cpu")
         except (OSError, ValueError) as error:

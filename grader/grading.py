@@ -118,8 +118,7 @@ class Grader:
         """
         one_blas_thread()
         own = encoder is not None or judge is not None
-        self._count = threads or (1 if own else usable_cores())
-        self._threads = Threads(self._count)
+        self._threads = Threads(threads if threads is not None else 1 if own else usable_cores())
         self._encoder = encoder
         self._judge_model = judge
         self._default_judge = encoder is None and judge is None
@@ -133,7 +132,7 @@ class Grader:
         """The language model, loaded on first use."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = PackagedEncoder(threads=self._count)
+                self._encoder = PackagedEncoder(threads=self._threads.count)
         return self._encoder
 
     @property
@@ -141,7 +140,7 @@ class Grader:
         """The contradiction model, loaded on first use."""
         with self._lock:
             if self._default_judge and self._judge_model is None:
-                self._judge_model = CrossEncoder(threads=self._count)
+                self._judge_model = CrossEncoder(threads=self._threads.count)
         return self._judge_model
 
     def scorer(self, item: Item) -> Scorer:

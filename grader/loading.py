@@ -55,7 +55,7 @@ def load_grader(
     store = BlobStore(cache, limit=limit)
     if own is not None:
         return Grader(CachedEncoder(lambda: own, own.signature, store), compare=CachedComparisons(store))
-    count = threads or usable_cores()
+    count = usable_cores() if threads is None else threads
     judge = CachedJudge(partial(CrossEncoder, threads=count), contradiction_signature(), store)
     encoded = CachedEncoder(partial(PackagedEncoder, threads=count), PACKAGED_SIGNATURE, store)
     return Grader(encoded, judge=judge, compare=CachedComparisons(store), threads=count)

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple
 
 import regex
@@ -260,6 +261,10 @@ _SNOWBALL = {"en": "english", "de": "german", "hi": "hindi", "fr": "french", "es
 _IRREGULAR = {"copies": "copi", "copying": "copi", "copied": "copi", "leaves": "leaf", "weights": "weight"}
 
 
+#: A stemmer keeps the word it works on in itself.
+_STEMMING = Lock()
+
+
 @lru_cache(maxsize=8)
 def _stemmer(language: str) -> snowballstemmer.stemmer:
     return snowballstemmer.stemmer(_SNOWBALL.get(language, "english"))
@@ -276,7 +281,8 @@ def stem(word: str, language: str = "en") -> str:
     if language == "en":
         word = regex.sub(r"(?<=\w{3})is(e|es|ed|ing|er|ers|ation|ations)$", r"iz\1", word)
         word = _IRREGULAR.get(word, word)
-    return str(_stemmer(language).stemWord(word))
+    with _STEMMING:
+        return str(_stemmer(language).stemWord(word))
 
 
 def stems(text: str, language: str = "en") -> list[str]:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from pathlib import Path
 from typing import TypeVar
+
+from grader.errors import InputError
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
-def usable_cores() -> int:
-    """Processor cores that this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+def usable_cores(quota: Path = _QUOTA) -> int:
+    """Processor cores that this process may use, at least 1: those it may run on, no more than its container has.
+
+    Args:
+        quota: File of the control group: microseconds that may be used, or ``max``, and of how many.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        used, period = quota.read_text("ascii").split()
+        cores = min(cores, math.ceil(int(used) / int(period)))
+    except (OSError, ValueError):  # no control group, or one without a limit
+        pass
+    return max(1, cores)
 
 
-@cache
 def one_blas_thread() -> None:
     """Keeps NumPy's matrix products on the thread that asks for them, in the whole process and from now on.
 
@@ -31,14 +43,57 @@ def one_blas_thread() -> None:
 
 
 class Threads:
-    """A function over many things, some at a time. What it does must not ask the same `Threads` for more."""
+    """A function over many things, some at a time.
+
+    The thread that asks works too, so it never waits behind what others have asked for.
+    """
 
     def __init__(self, count: int) -> None:
-        """At most ``count`` at a time, at least 1; one alone is done by the thread that asks."""
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix="grader") if count > 1 else None
+        """At most ``count`` at a time.
 
-    def map(self, function: Callable[[_In], _Out], things: Sequence[_In]) -> Iterator[_Out]:
-        """What ``function`` makes of each thing, in their order; the first error is raised."""
-        if self._pool is None or len(things) < 2:
-            return map(function, things)
-        return self._pool.map(function, things)
+        Raises:
+            InputError: ``count`` is less than 1.
+        """
+        if count < 1:
+            raise InputError(f"threads: {count}, must be at least 1")
+        self.count = count
+        self._process = 0
+
+    def map(self, function: Callable[[_In], _Out], things: Sequence[_In]) -> list[_Out]:
+        """What ``function`` makes of each thing, in their order; an error ends it when what is begun is done."""
+        if self.count == 1 or len(things) < 2:
+            return list(map(function, things))
+        found: dict[int, _Out] = {}
+        left = deque(range(len(things)))
+
+        def work() -> None:
+            try:
+                for at in _taken(left):
+                    found[at] = function(things[at])
+            except BaseException:
+                left.clear()
+                raise
+
+        helpers = [self._pool().submit(work) for _ in range(min(self.count, len(things)) - 1)]
+        work()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+        return [found[at] for at in range(len(things))]
+
+    def _pool(self) -> ThreadPoolExecutor:
+        """The helpers, who do not come along when a process is forked."""
+        if self._process != os.getpid():
+            self._helpers = ThreadPoolExecutor(self.count - 1, thread_name_prefix="grader")
+            self._process = os.getpid()
+        return self._helpers
+
+
+def _taken(left: deque[int]) -> Iterator[int]:
+    """What is left, one by one, whoever else takes from it."""
+    while left:
+        try:
+            at = left.popleft()
+        except IndexError:
+            return
+        yield at

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grader.cli.common import console, safe
+from grader.cli.common import Options, console, safe
 from grader.errors import InputError, MissingExtraError
 
 database = typer.Typer(no_args_is_help=True, help="Manage the database of the service.")
@@ -28,17 +28,18 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
+    ctx: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on; default GRADER_HOST.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default GRADER_PORT.")] = None,
     workers: Annotated[int | None, typer.Option(min=0, help="Grading processes; default GRADER_WORKERS.")] = None,
 ) -> None:
     """Start the web service with its pages and grading processes; settings come from GRADER_… variables."""
-    _call("serve", settings=_settings(host=host, port=port, workers=workers))
+    _call("serve", settings=_settings(**_chosen(ctx), host=host, port=port, workers=workers))
 
 
-def worker() -> None:
+def worker(ctx: typer.Context) -> None:
     """Grade queued responses of the service until stopped."""
-    _call("worker", settings=_settings())
+    _call("worker", settings=_settings(**_chosen(ctx)))
 
 
 @database.command("upgrade")
@@ -93,6 +94,12 @@ def _only_organisation(settings: Any) -> str:
         some = ", ".join(f"{ident} ({name})" for ident, name in known[:10])
         raise InputError(f"the database has {len(known)} organisations; choose with --organisation: {some or 'none'}")
     return known[0][0]
+
+
+def _chosen(ctx: typer.Context) -> dict[str, object]:
+    """What options before the command say of scoring."""
+    chosen = ctx.obj if isinstance(ctx.obj, Options) else Options()
+    return {"encoder": chosen.encoder, "cache": chosen.cache, "threads": chosen.threads}
 
 
 def _settings(**given: object) -> Any:

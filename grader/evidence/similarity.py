@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,6 @@ class KeyStatements:
         tokens = np.concatenate([p.encoding.tokens for p in phrases])
         self._tokens = np.ascontiguousarray(tokens.T)  # BLAS need not transpose it at every product
         self._starts = _starts([len(p.weights) for p in phrases])
-        self.fingerprint = hashlib.blake2b(tokens.tobytes(), key=self._starts.tobytes()[:64]).digest()
         weights = np.concatenate([p.weights for p in phrases])
         totals = np.add.reduceat(weights, self._starts)
         self._weights = weights / np.repeat(totals, np.diff([*self._starts, len(weights)]))
@@ -166,6 +165,14 @@ class KeyStatements:
 
     def __len__(self) -> int:
         return len(self.phrases)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Hash of the vectors and of where each phrase begins."""
+        found = hashlib.blake2b(digest_size=16)
+        for array in (self._starts, self._tokens):
+            found.update(repr(array.shape).encode() + array.tobytes())
+        return found.digest()
 
     def align(self, response: Sequence[Phrase]) -> Alignment:
         """All measures for the statements of one response, at least one."""

@@ -33,4 +33,4 @@ def test_threads_are_bounded(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("GRADER_THREADS", str(threads))
     scorer = load_scorer(Settings())
     assert isinstance(scorer, Grader)
-    assert (scorer._threads._pool is None) == (threads == 1)
+    assert scorer._threads.count == threads

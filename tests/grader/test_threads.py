@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +16,15 @@ from typer.testing import CliRunner
 from grader import Bank, Grader
 from grader.cli import app
 from grader.encoder import HashEncoder, PackagedEncoder
+from grader.errors import InputError
 from grader.evidence.crossencoder import CLASSES, CrossEncoder
 from grader.loading import load_grader
+from grader.text import stem
 from grader.threads import Threads, usable_cores
 
+ROOT = Path(__file__).parents[2]
+STARTS = """nation relat formal hope vibr commun activ digit general sens oper electric conform radic differ adjust
+    depend rest hop fill control roll probat rat ceas""".split()
 ANSWERS = (
     "Gradients add up, so they are cleared before each batch.",
     "backward() overwrites the gradients. The step then uses old ones.",
@@ -33,7 +40,7 @@ def test_results_come_in_the_order_of_the_things() -> None:
         time.sleep(0.05 if at == 0 else 0)
         return at * at
 
-    assert list(Threads(4).map(slow_first, range(9))) == [at * at for at in range(9)]
+    assert Threads(4).map(slow_first, range(9)) == [at * at for at in range(9)]
 
 
 def test_as_many_at_a_time_as_asked() -> None:
@@ -47,14 +54,69 @@ def test_one_alone_is_done_by_the_thread_that_asks(count: int, things: int) -> N
     assert set(Threads(count).map(lambda _: threading.get_ident(), range(things))) == {own}
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, IndexError, KeyboardInterrupt])
 @pytest.mark.parametrize("count", [1, 3])
-def test_an_error_is_raised(count: int) -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(Threads(count).map(lambda at: 1 // at, [1, 0, 1]))
+def test_an_error_is_raised_and_ends_it(count: int, error: type[BaseException]) -> None:
+    done = []
+
+    def work(at: int) -> None:
+        if at == 1:
+            raise error
+        time.sleep(0.01)
+        done.append(at)
+
+    with pytest.raises(error):
+        Threads(count).map(work, range(100))
+    assert len(done) < 10
 
 
-def test_there_is_a_core() -> None:
-    assert usable_cores() >= 1
+def test_nobody_waits_behind_what_others_asked_for() -> None:
+    threads, ended = Threads(2), threading.Event()
+    other = threading.Thread(target=lambda: threads.map(lambda _: ended.wait(20), range(2)))
+    other.start()
+    time.sleep(0.1)
+    assert threads.map(abs, [-1, -2, -3]) == [1, 2, 3]
+    assert threads.map(lambda at: threads.map(abs, [at, -at]), [1, 2]) == [[1, 1], [2, 2]]
+    ended.set()
+    other.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    code = (
+        "import os; from grader.threads import Threads; some = Threads(3); some.map(abs, range(50))\n"
+        "child = os.fork(); right = some.map(abs, [-1, -2, -3]) == [1, 2, 3]\n"
+        "raise SystemExit((os.waitpid(child, 0)[1] if child else 0) or not right)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_no_threads_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="threads: 0, must be at least 1"):
+        Grader(threads=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "most"), [("max 100000", None), ("150000 100000", 2), ("1 100000", 1), ("?", None)]
+)
+def test_cores_are_no_more_than_the_container_has(content: str, most: int | None, tmp_path: Path) -> None:
+    (tmp_path / "cpu.max").write_text(content)
+    every = usable_cores(tmp_path / "missing")
+    assert every >= 1
+    assert usable_cores(tmp_path / "cpu.max") == (every if most is None else min(every, most))
+
+
+def test_stems_are_right_whoever_else_asks() -> None:
+    words = [start + end for start in STARTS for end in ("ations", "ization", "fulness", "ically", "ements", "ingly")]
+    expected = [stem(word) for word in words]
+    stem.cache_clear()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        found = Threads(8).map(lambda _: [stem(word) for word in words], range(8))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [expected] * 8
 
 
 def test_threads_change_no_vector_and_no_probability() -> None:
@@ -66,10 +128,21 @@ def test_threads_change_no_vector_and_no_probability() -> None:
     assert CrossEncoder().predict(pairs).tobytes() == CrossEncoder(threads=3).predict(pairs).tobytes()
 
 
-def test_threads_change_no_score(pytorch_bank: Bank) -> None:
-    item = pytorch_bank["zero-grad"]
-    one, many = (Grader(threads=threads).grade_many(item, ANSWERS) for threads in (1, 3))
-    assert [score.model_dump_json() for score in one] == [score.model_dump_json() for score in many]
+def test_threads_change_no_score() -> None:
+    """In processes of their own, where nothing has been looked up before."""
+    code = (
+        "import sys; from grader import Grader, load_item; from tests.grader.test_threads import ANSWERS\n"
+        "sys.setswitchinterval(1e-6); count = int(sys.argv[1]); item = load_item('rubrics/pytorch/zero-grad.yaml')\n"
+        "for score in Grader(threads=count).grade_many(item, ANSWERS * 3): print(score.model_dump_json())"
+    )
+    one, many = (
+        subprocess.run(
+            [sys.executable, "-c", code, str(count)], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout
+        for count in (1, 4)
+    )
+    assert len(one.splitlines()) == 3 * len(ANSWERS)
+    assert one == many
 
 
 class _Where(HashEncoder):
@@ -95,8 +168,8 @@ def test_models_of_ones_own_are_asked_by_one_thread_unless_told_otherwise(pytorc
 
 
 def test_another_model_of_the_command_line_runs_on_one_thread() -> None:
-    assert load_grader("hash", threads=8)._threads._pool is None
-    assert load_grader(threads=8)._threads._pool is not None
+    assert load_grader("hash", threads=8)._threads.count == 1
+    assert load_grader(threads=8)._threads.count == 8
 
 
 def test_matrix_products_take_one_thread_even_when_no_model_is_loaded() -> None:
@@ -105,7 +178,8 @@ def test_matrix_products_take_one_thread_even_when_no_model_is_loaded() -> None:
         "from threadpoolctl import threadpool_info;"
         "print({one['num_threads'] for one in threadpool_info() if one['user_api'] == 'blas'})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "{1}"
 
 
