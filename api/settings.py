@@ -25,7 +25,7 @@ class Settings(BaseSettings):
         host: Address to listen on.
         port: Port to listen on.
         workers: Worker processes that ``serve`` starts.
-        threads: Threads that score within one process; one a core if not given.
+        threads: Threads that share the work of one call; one a core if not given.
         encoder: ``default`` for the shipped weights, ``hash`` for the fake used by tests, else a model folder.
         cache: Folder of a cache of encodings, outside of the database; off by default, because deleting a candidate
             would leave vectors of their statements in it.

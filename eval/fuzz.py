@@ -154,12 +154,16 @@ def _roster(data: bytes) -> None:
     read_roster(read_table(data, name="table"))
 
 
-def targets(seeds: Sequence[bytes] = ()) -> tuple[Target, ...]:
-    """Everything that is fuzzed; ``seeds`` are valid tables."""
+def fuzzed_items() -> list[Item]:
+    """Items whose answers are fuzzed: of the bank, from a reference, and a German one."""
     items = [parse_item(path.read_bytes()) for path in sorted(_RUBRICS.rglob("*.yaml"))[:6] if path.name != "pack.yaml"]
     items += [Item.from_reference("Why does bread rise?", ["Yeast gives off gas."], max_score=5)]
     german = Item.from_reference("Warum geht Brot auf?", ["Hefe gibt Gas ab."], max_score=3)
-    items += [german.model_copy(update={"language": "de"})]
+    return [*items, german.model_copy(update={"language": "de"})]
+
+
+def targets(seeds: Sequence[bytes] = ()) -> tuple[Target, ...]:
+    """Everything that is fuzzed; ``seeds`` are valid tables."""
     rubrics = [path.read_bytes() for path in sorted(_RUBRICS.rglob("*.yaml"))]
     tables = [*seeds, b"candidate,item,response\n1,zero-grad,It adds.\n", b"ID;Frage 1\n1;\xfc\n"]
     xml, gift, table = _PIECES["xml"], _PIECES["gift"], _PIECES["table"]
@@ -174,7 +178,7 @@ def targets(seeds: Sequence[bytes] = ()) -> tuple[Target, ...]:
         read_model_answers(data, name="questions")
 
     return (
-        Target("answers", st.tuples(st.sampled_from(items), texts()), _mark),
+        Target("answers", st.tuples(st.sampled_from(fuzzed_items()), texts()), _mark),
         Target("rubrics", st.one_of(damaged(rubrics, _PIECES["yaml"]), built(_PIECES["yaml"])), parse_item),
         Target("tables", st.one_of(damaged(tables, table), built(table)), _sheet),
         Target("workbooks", workbooks(), _sheet),

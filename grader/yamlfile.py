@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import CollectionNode, MappingNode, Node
 
 from grader.errors import Problem, RubricError
 from grader.rubric import Location
@@ -43,6 +44,10 @@ def parse_yaml(content: str | bytes, name: str) -> Any:
         raise RubricError([Problem("yaml", what, name, line, "")]) from None
     except RubricError:
         raise
+    except TypeError:  # it cannot be looked up
+        line = min(_odd_names(YAML(typ="rt").compose(content)), default=0)
+        what = "the name of a field is a list or a mapping; allowed: a word"
+        raise RubricError([Problem("yaml", what, name, line, "")]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         at = getattr(error, "position", None)
         line = content[:at].count("\n") + 1 if isinstance(at, int) else 0
@@ -68,6 +73,15 @@ def _refuse_bombs(content: str, name: str) -> None:
         if depth > _MAX_DEPTH:
             line = event.start_mark.line + 1
             raise RubricError([Problem("yaml-depth", f"nested deeper than {_MAX_DEPTH} levels", name, line, "")])
+
+
+def _odd_names(node: Node) -> Iterator[int]:
+    """Lines of the names of fields that are lists or mappings."""
+    for child in node.value if isinstance(node, CollectionNode) else ():
+        name, value = child if isinstance(node, MappingNode) else (None, child)
+        if isinstance(name, CollectionNode):
+            yield name.start_mark.line + 1
+        yield from _odd_names(value)
 
 
 def check_size(size: int, name: str) -> None:

@@ -7,7 +7,9 @@ import typer
 from grader.cli.common import JsonOption, Options, console, print_json
 from grader.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Look at or delete the cache of encodings; --cache chooses it.")
+app = typer.Typer(
+    no_args_is_help=True, help="Look at or delete the cache of encodings and comparisons; --cache chooses it."
+)
 
 
 @app.command("info")

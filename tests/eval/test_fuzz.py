@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
+from eval import fuzz_coverage
 from eval.fuzz import Target, check, main, run, targets
 from grader.errors import InputError
 from grader.formats.layouts import read_sheet
@@ -68,3 +69,22 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         main()
     assert ended.value.code == 0
     assert '"faults": 0' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["answers", "rubrics", "tables", "gradebooks", "questions"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x01It adds.", b"id: x\n", b"candidate,item\n1,2\n", b"\xff\xfe\x00", *SEEDS[:2]]
+)
+def test_bytes_of_a_fuzzer_are_read_or_refused(name: str, data: bytes) -> None:
+    fuzz_coverage.reader(name)(data)
+
+
+def test_an_unknown_reader_is_refused() -> None:
+    with pytest.raises(InputError, match="target 'x', allowed: answers, rubrics"):
+        fuzz_coverage.reader("x")
+
+
+def test_a_reader_that_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eval.fuzz.targets", lambda: (Target("faulty", TARGETS[1].inputs, broken),))
+    with pytest.raises(KeyError):
+        fuzz_coverage.reader("faulty")(b"x")

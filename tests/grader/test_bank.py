@@ -57,6 +57,15 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
+@pytest.mark.parametrize("name", ["? {a: [1]}", "? - a\n  - [b]", "more: {? {a: [1]} : b}"])
+def test_a_list_or_mapping_names_no_field(name: str) -> None:
+    """Found by fuzzing guided by coverage."""
+    colon = "" if name.startswith("more") else "\n: b"
+    assert problems(f"id: tides\n{name}{colon}\n") == [
+        (2, "", "the name of a field is a list or a mapping; allowed: a word")
+    ]
+
+
 def test_a_rubric_is_read() -> None:
     item = parse_item(RUBRIC)
     assert item.components["reason"].elements[0].key_statements == ("The moon pulls at it.",)
