@@ -32,7 +32,8 @@ def load_scorer(settings: Settings) -> Scorer:
     """The library's grader with the encoder and cache of the settings."""
     from grader.loading import cache_folder, load_grader
 
-    return load_grader(settings.encoder, cache=cache_folder(settings.cache), threads=settings.threads)
+    cache, limit = cache_folder(settings.cache), settings.cache_mb * 2**20
+    return load_grader(settings.encoder, cache=cache, limit=limit, threads=settings.threads)
 
 
 class ScorerBox:

@@ -29,6 +29,7 @@ class Settings(BaseSettings):
         encoder: ``default`` for the shipped weights, ``hash`` for the fake used by tests, else a model folder.
         cache: Folder of a cache of encodings, outside of the database; off by default, because deleting a candidate
             would leave vectors of their statements in it.
+        cache_mb: Megabytes that it may take.
         body_limit: Largest request body in bytes.
         body_seconds: Longest wait for the next piece of a request body.
         request_seconds: Longest wait until an answer begins.
@@ -54,7 +55,7 @@ class Settings(BaseSettings):
         log_level: Least severe level that is logged.
     """
 
-    model_config = SettingsConfigDict(env_prefix="GRADER_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="GRADER_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     database_url: str = "sqlite:///grader.db"
     pepper: SecretStr | None = None
@@ -63,7 +64,8 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=0, le=64)
     threads: int | None = Field(default=None, ge=1, le=256)
     encoder: str = "default"
-    cache: str = "off"
+    cache: str = Field(default="off", min_length=1)
+    cache_mb: int = Field(default=2048, ge=1)
     body_limit: int = Field(default=20 * 1024 * 1024, ge=1024)
     body_seconds: float = Field(default=30, gt=0)
     request_seconds: float = Field(default=120, gt=0)

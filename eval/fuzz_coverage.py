@@ -46,7 +46,10 @@ def main() -> None:
         sys.exit(str(__doc__))
     name = sys.argv.pop(1)
     with atheris.instrument_imports(include=["grader"]):
-        feed = reader(name)
+        try:
+            feed = reader(name)
+        except ValueError as error:  # an `InputError`, which may not be imported before
+            sys.exit(str(error))
     atheris.Setup(sys.argv, feed)
     atheris.Fuzz()
 

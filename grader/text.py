@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
+from threading import local
 from typing import NamedTuple
 
 import regex
@@ -261,13 +261,20 @@ _SNOWBALL = {"en": "english", "de": "german", "hi": "hindi", "fr": "french", "es
 _IRREGULAR = {"copies": "copi", "copying": "copi", "copied": "copi", "leaves": "leaf", "weights": "weight"}
 
 
-#: A stemmer keeps the word it works on in itself.
-_STEMMING = Lock()
+class _Stemmers(local):
+    """The stemmers of one thread: they keep the word they work on in themselves."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, snowballstemmer.stemmer] = {}
+
+    def __getitem__(self, language: str) -> snowballstemmer.stemmer:
+        name = _SNOWBALL.get(language, "english")
+        if name not in self._made:
+            self._made[name] = snowballstemmer.stemmer(name)
+        return self._made[name]
 
 
-@lru_cache(maxsize=8)
-def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(_SNOWBALL.get(language, "english"))
+_STEMMERS = _Stemmers()
 
 
 @lru_cache(maxsize=200_000)
@@ -281,8 +288,7 @@ def stem(word: str, language: str = "en") -> str:
     if language == "en":
         word = regex.sub(r"(?<=\w{3})is(e|es|ed|ing|er|ers|ation|ations)$", r"iz\1", word)
         word = _IRREGULAR.get(word, word)
-    with _STEMMING:
-        return str(_stemmer(language).stemWord(word))
+    return str(_STEMMERS[language].stemWord(word))
 
 
 def stems(text: str, language: str = "en") -> list[str]:

@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ def usable_cores(quota: Path = _QUOTA) -> int:
     try:
         used, period = quota.read_text("ascii").split()
         cores = min(cores, math.ceil(int(used) / int(period)))
-    except (OSError, ValueError):  # no control group, or one without a limit
+    except (OSError, ValueError, ZeroDivisionError):  # no control group (version 2), or one without a limit
         pass
     return max(1, cores)
 
@@ -60,7 +61,7 @@ class Threads:
         self._process = 0
 
     def map(self, function: Callable[[_In], _Out], things: Sequence[_In]) -> list[_Out]:
-        """What ``function`` makes of each thing, in their order; an error ends it when what is begun is done."""
+        """What ``function`` makes of each thing, in their order; an error is raised, and nothing more is begun."""
         if self.count == 1 or len(things) < 2:
             return list(map(function, things))
         found: dict[int, _Out] = {}
@@ -74,8 +75,14 @@ class Threads:
                 left.clear()
                 raise
 
-        helpers = [self._pool().submit(work) for _ in range(min(self.count, len(things)) - 1)]
-        work()
+        helpers = []
+        try:
+            with suppress(RuntimeError):  # no more threads, or the interpreter ends: all is done here
+                for _ in range(min(self.count, len(things)) - 1):
+                    helpers.append(self._pool().submit(work))
+            work()
+        finally:
+            left.clear()
         for helper in helpers:
             if not helper.cancel():
                 helper.result()

@@ -45,9 +45,11 @@ def parse_yaml(content: str | bytes, name: str) -> Any:
     except RubricError:
         raise
     except TypeError:  # it cannot be looked up
-        line = min(_odd_names(YAML(typ="rt").compose(content)), default=0)
+        lines = list(_odd_names(YAML(typ="rt").compose(content)))
+        if not lines:
+            raise
         what = "the name of a field is a list or a mapping; allowed: a word"
-        raise RubricError([Problem("yaml", what, name, line, "")]) from None
+        raise RubricError([Problem("yaml", what, name, min(lines), "")]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         at = getattr(error, "position", None)
         line = content[:at].count("\n") + 1 if isinstance(at, int) else 0

@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from grader.cli.common import Options, console, safe
+from grader.cli.common import console, safe
 from grader.errors import InputError, MissingExtraError
 
 database = typer.Typer(no_args_is_help=True, help="Manage the database of the service.")
+
+#: Options before the command that are settings of the service too.
+_SCORING = ("encoder", "cache", "cache_mb", "threads")
 
 OrganisationOption = Annotated[
     str | None, typer.Option("--organisation", metavar="ID", help="Which one, if there are several.")
@@ -97,9 +100,10 @@ def _only_organisation(settings: Any) -> str:
 
 
 def _chosen(ctx: typer.Context) -> dict[str, object]:
-    """What options before the command say of scoring."""
-    chosen = ctx.obj if isinstance(ctx.obj, Options) else Options()
-    return {"encoder": chosen.encoder, "cache": chosen.cache, "threads": chosen.threads}
+    """What options before the command say of scoring; what the environment says is read by the settings."""
+    assert ctx.parent is not None
+    given = [name for name in _SCORING if str(ctx.parent.get_parameter_source(name)).endswith("COMMANDLINE")]
+    return {name: getattr(ctx.obj, name) for name in given}
 
 
 def _settings(**given: object) -> Any:

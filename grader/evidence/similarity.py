@@ -219,7 +219,7 @@ class KeyStatements:
     def compared(self, statement: Phrase) -> Row:
         """What one statement has of the key statements; depends on nothing else."""
         similarity = statement.encoding.tokens @ self._tokens
-        best = similarity.max(axis=0, initial=-1.0)
+        best = np.asarray(similarity.max(axis=0, initial=-1.0), dtype=np.float32)
         in_key = np.maximum.reduceat(similarity, self._starts, axis=1) * statement.weights[:, None]
         return best, np.asarray(in_key.sum(axis=0) / max(float(statement.weights.sum()), 1e-9), dtype=np.float32)
 

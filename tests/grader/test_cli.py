@@ -329,3 +329,17 @@ def test_the_real_encoder_grades_silently() -> None:
     data = json.loads(done.stdout)
     assert data["score"] >= 2.0
     assert "enc:all-MiniLM-L6-v2@53aa5117" in data["signature"]
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_options_before_the_command_are_settings_of_the_service(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(f"api.main.{command}", lambda settings: started.append(settings))
+    environment = {"GRADER_ENCODER": "hash", "GRADER_CACHE": "", "GRADER_CACHE_MB": "5", "GRADER_THREADS": ""}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    given = ("--encoder", "default", "--cache", "kept", "--cache-mb", "7", "--threads", "3")
+    for options in ((), given):
+        assert CliRunner().invoke(app, [*options, command]).exit_code == 0
+    found = [(one.encoder, one.cache, one.cache_mb, one.threads) for one in started]
+    assert found == [("hash", "off", 5, None), ("default", "kept", 7, 3)]

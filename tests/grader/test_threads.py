@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -67,26 +68,41 @@ def test_an_error_is_raised_and_ends_it(count: int, error: type[BaseException]) 
 
     with pytest.raises(error):
         Threads(count).map(work, range(100))
-    assert len(done) < 10
+    assert len(done) < 50
 
 
 def test_nobody_waits_behind_what_others_asked_for() -> None:
-    threads, ended = Threads(2), threading.Event()
-    other = threading.Thread(target=lambda: threads.map(lambda _: ended.wait(20), range(2)))
+    threads, ended, busy = Threads(2), threading.Event(), threading.Barrier(3, timeout=20)
+
+    def wait(_: int) -> None:
+        busy.wait()
+        ended.wait(20)
+
+    other = threading.Thread(target=lambda: threads.map(wait, range(2)))
     other.start()
-    time.sleep(0.1)
-    assert threads.map(abs, [-1, -2, -3]) == [1, 2, 3]
-    assert threads.map(lambda at: threads.map(abs, [at, -at]), [1, 2]) == [[1, 1], [2, 2]]
-    ended.set()
-    other.join()
+    busy.wait()
+    try:
+        assert threads.map(abs, [-1, -2, -3]) == [1, 2, 3]
+        assert threads.map(lambda at: threads.map(abs, [at, -at]), [1, 2]) == [[1, 1], [2, 2]]
+    finally:
+        ended.set()
+        other.join()
+
+
+def test_all_is_done_here_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert Threads(4).map(abs, range(-9, 0)) == list(range(9, 0, -1))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     code = (
         "import os; from grader.threads import Threads; some = Threads(3); some.map(abs, range(50))\n"
-        "child = os.fork(); right = some.map(abs, [-1, -2, -3]) == [1, 2, 3]\n"
-        "raise SystemExit((os.waitpid(child, 0)[1] if child else 0) or not right)"
+        "child = os.fork(); wrong = some.map(abs, [-1, -2, -3]) != [1, 2, 3]\n"
+        "raise SystemExit(wrong or bool(child and os.waitpid(child, 0)[1]))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -97,7 +113,7 @@ def test_no_threads_at_all_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "most"), [("max 100000", None), ("150000 100000", 2), ("1 100000", 1), ("?", None)]
+    ("content", "most"), [("max 100000", None), ("150000 100000", 2), ("1 100000", 1), ("1 0", None), ("?", None)]
 )
 def test_cores_are_no_more_than_the_container_has(content: str, most: int | None, tmp_path: Path) -> None:
     (tmp_path / "cpu.max").write_text(content)
@@ -131,13 +147,19 @@ def test_threads_change_no_vector_and_no_probability() -> None:
 def test_threads_change_no_score() -> None:
     """In processes of their own, where nothing has been looked up before."""
     code = (
-        "import sys; from grader import Grader, load_item; from tests.grader.test_threads import ANSWERS\n"
+        "import json, sys; from grader import Grader, load_item; answers = json.load(sys.stdin)\n"
         "sys.setswitchinterval(1e-6); count = int(sys.argv[1]); item = load_item('rubrics/pytorch/zero-grad.yaml')\n"
-        "for score in Grader(threads=count).grade_many(item, ANSWERS * 3): print(score.model_dump_json())"
+        "for score in Grader(threads=count).grade_many(item, answers): print(score.model_dump_json())"
     )
     one, many = (
         subprocess.run(
-            [sys.executable, "-c", code, str(count)], capture_output=True, text=True, check=True, cwd=ROOT
+            [sys.executable, "-c", code, str(count)],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            timeout=300,
+            input=json.dumps(ANSWERS * 3),
         ).stdout
         for count in (1, 4)
     )
