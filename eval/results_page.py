@@ -315,8 +315,8 @@ def _speed(results: Json) -> Iterator[str]:
         f"{again['answers']} answers to ten items again from the cache after one rubric was edited, one thread: "
         f"{again['ratio']:g} times faster than first ({again['first_s']:g} s, then {again['again_s']:g} s, loading "
         "models included). The "
-        f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything beside the two "
-        f"models takes {again['rest_ms']:g} ms an answer. The cache took {again['cache_mb']} MB."
+        f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything that is not "
+        f"cached takes {again['rest_ms']:g} ms an answer, reading the cache included. The cache took {again['cache_mb']} MB."
     )
     starts = [
         f"{name} {run['seconds']:g} s ({run['processor_s']:g} processor seconds, {run['peak_mb']} MB, loaded: "

@@ -180,7 +180,8 @@ def rerun(count: int, seed: int, data: Path | None, folder: Path) -> Json:
     """An exam graded into an empty cache, one rubric edited, and the whole exam graded again from the cache.
 
     Both by a new grader with models that are not loaded yet, as a command would find them; the second time they are
-    loaded for the new wording. ``rest`` is the time of an answer beside both models, reading the cache included.
+    loaded for the new wording. ``rest`` is the time of an answer beside models and comparisons, with reading the
+    cache.
     """
     items = dict(load_bank())
     written = make_answers(sentences(load_bank(), ITEMS, data)[0], count, WORDS, seed)
