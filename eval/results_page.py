@@ -316,7 +316,8 @@ def _speed(results: Json) -> Iterator[str]:
         f"{again['ratio']:g} times faster than first ({again['first_s']:g} s, then {again['again_s']:g} s, loading "
         "models included). The "
         f"contradiction model was asked about {again['pairs_per_answer']:g} pairs an answer; everything that is not "
-        f"cached takes {again['rest_ms']:g} ms an answer, reading the cache included. The cache took {again['cache_mb']} MB."
+        f"cached takes {again['rest_ms']:g} ms an answer, reading the cache included. The cache took "
+        f"{again['cache_mb']} MB."
     )
     starts = [
         f"{name} {run['seconds']:g} s ({run['processor_s']:g} processor seconds, {run['peak_mb']} MB, loaded: "
