@@ -51,8 +51,9 @@ def run(count: int, answers: int, seed: int, data: Path | None, progress: Progre
     """
     texts, more = _sentences(count, seed, data), _sentences(_CALIBRATION, seed + 1, data)
     parts = Parts.packaged(more)
-    there = [one for one in backends() if find_spec(one.needs) is not None]
-    skipped = {one.name: f"{one.needs} is not installed" for one in backends() if one not in there}
+    chosen = backends()
+    there = [one for one in chosen if find_spec(one.needs) is not None]
+    skipped = {one.name: f"{one.needs} is not installed" for one in chosen if one not in there}
     pairs = graded_answers(answers, data)
     found: dict[str, Json] = {one.name: {} for one in there}
     for threads in (1, 2):

@@ -160,12 +160,15 @@ def test_the_first_backend_is_what_ships() -> None:
 
 def test_the_command_compares_skips_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     item = Item.from_reference("Why?", "Gradients add up.", max_score=5)
-    made = (
-        Backend(REFERENCE, lambda parts, threads: HashEncoder()),
-        Backend("fake", lambda parts, threads: Drifting()),
-        Backend("absent", lambda parts, threads: HashEncoder(), "no_such_package"),
-    )
-    monkeypatch.setattr(bench, "backends", lambda: made)
+
+    def made() -> tuple[Backend, ...]:
+        return (
+            Backend(REFERENCE, lambda parts, threads: HashEncoder()),
+            Backend("fake", lambda parts, threads: Drifting()),
+            Backend("absent", lambda parts, threads: HashEncoder(), "no_such_package"),
+        )
+
+    monkeypatch.setattr(bench, "backends", made)
     monkeypatch.setattr(bench, "graded_answers", lambda limit, data: [(item, "Gradients add up."), (item, "Water.")])
     found = bench.run(6, 1, 0, None, silent)
     assert found["skipped"] == {"absent": "no_such_package is not installed"}
