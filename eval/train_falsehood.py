@@ -32,14 +32,14 @@ from grader.reading import read_response
 
 ROOT = Path(__file__).resolve().parent.parent
 ANSWERS = ROOT / "eval" / "data" / "authored_answers.csv"
-VERSION = "2"
+VERSION = "3"
 FALSE_KINDS = ("negated", "misconception")
 #: Shares of answers without an error that may be found false, and found false or referred.
 MOST_FALSE, MOST_REFERRED = 0.05, 0.1
-#: Statements an answer that the model is asked about, on average; two pairs each.
+#: Statements an answer that the model is asked about, on average.
 MOST_ASKED = 0.62
 #: Strength of the penalty on large weights (the smaller the stronger).
-PENALTY = 0.3
+PENALTY = 1.0
 
 Floats = NDArray[np.float64]
 
@@ -104,10 +104,9 @@ def references(bank: Bank) -> pd.DataFrame:
 def _measured(index: ItemIndex, texts: Sequence[str], grader: Grader, judge: Judge) -> Floats:
     assert index.misconceptions is not None
     phrases = index.phrases(texts, grader.encoder.encode(texts))
-    similar, wrong, right = similarity_measures(index.keys.align(phrases), index.misconceptions.align(phrases))
-    to_keys = judge.predict([(t, index.keys.phrases[at].text) for t, at in zip(texts, right, strict=True)])
-    to_wrong = judge.predict([(t, index.misconceptions.phrases[at].text) for t, at in zip(texts, wrong, strict=True)])
-    return with_answers(similar, to_keys, to_wrong)
+    similar, _, right = similarity_measures(index.keys.align(phrases), index.misconceptions.align(phrases))
+    answers = judge.predict([(text, index.keys.phrases[at].text) for text, at in zip(texts, right, strict=True)])
+    return with_answers(similar, answers)
 
 
 def fit(table: Floats, label: NDArray[np.int64]) -> tuple[Floats, float]:

@@ -2,7 +2,8 @@
 
 Two logistic functions, fitted to labelled statements (``models/falsehood.json``, made by ``eval/train_falsehood.py``).
 The first knows only how alike the statement, the nearest misconception and the nearest key statement are; it decides
-whether the contradiction model is worth asking. The second also knows what the model says of the two pairs.
+whether the contradiction model is worth asking. The second also knows what the model says of the statement and the
+nearest key statement.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SIMILARITIES = (
     "likeness", "margin", "margin_recall", "margin_precision", "margin_cosine", "key_likeness", "key_cosine",
 )  # fmt: skip
 #: … and what the functions rest on with one.
-MEASURES = (*SIMILARITIES, "key_entails", "key_contradicts", "entails", "contradicts")
+MEASURES = (*SIMILARITIES, "key_entails", "key_contradicts")
 _SOFT = 0.02
 _SHIPPED = Path(__file__).resolve().parent.parent / "models" / "falsehood.json"
 
@@ -86,15 +87,14 @@ def similarity_measures(
     return np.stack(columns, axis=1).astype(np.float64), false.argmax(axis=0), right.argmax(axis=0)
 
 
-def with_answers(similar: NDArray[np.float64], keys: Floats, wrong: Floats) -> NDArray[np.float64]:
+def with_answers(similar: NDArray[np.float64], answers: Floats) -> NDArray[np.float64]:
     """All measures, shape (n, len(MEASURES)).
 
     Args:
         similar: `SIMILARITIES`, shape (n, 7).
-        keys: The model's probabilities for statement and nearest key statement, shape (n, 4).
-        wrong: The same for the nearest misconception.
+        answers: The model's probabilities for statement and nearest key statement, shape (n, 4).
     """
-    asked = [_logit(answers[:, which]) for answers in (keys, wrong) for which in (ENTAILS, CONTRADICTS)]
+    asked = [_logit(answers[:, which]) for which in (ENTAILS, CONTRADICTS)]
     return np.concatenate([similar, np.stack(asked, axis=1)], axis=1)
 
 

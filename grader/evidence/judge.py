@@ -1,8 +1,8 @@
 """Which statements the contradiction model is asked about, and what follows from its answers.
 
-A statement is compared only with its nearest key statement and its nearest misconception, and only if their likeness
-leaves room for doubt: comparing everything with everything drowns the signal and costs time. What the model says is
-weighed together with the likeness (see `grader.evidence.falsehood`).
+A statement is compared only with its nearest key statement, and with a misconception only if it is nearly a copy of
+it; and only if their likeness leaves room for doubt: comparing everything with everything drowns the signal and costs
+time. What the model says is weighed together with the likeness (see `grader.evidence.falsehood`).
 """
 
 from __future__ import annotations
@@ -85,20 +85,20 @@ def weighed_statements(
     chosen = [at for at, wanted in enumerate(candidates) if wanted and (at in stated or asked[at])]
     if not chosen:
         return {}
+    near = [at for at in chosen if measures[at, 0] >= NEAR_COPY]
     pairs = [(texts[at], index.keys.phrases[nearest[at]].text) for at in chosen]
-    pairs += [(texts[at], believed[at]) for at in chosen]
-    answers = judge.predict(pairs)
-    to_keys, to_wrong = answers[: len(chosen)], answers[len(chosen) :]
+    answers = judge.predict([*pairs, *((texts[at], believed[at]) for at in near)])
+    to_keys, to_wrong = answers[: len(chosen)], dict(zip(near, answers[len(chosen) :], strict=True))
     falsehood = load_falsehood()
-    found = falsehood.judged(with_answers(measures[chosen], to_keys, to_wrong))
+    found = falsehood.judged(with_answers(measures[chosen], to_keys))
     weighed = {}
-    for at, probability, key, mistake in zip(chosen, found, to_keys, to_wrong, strict=True):
-        opposed = measures[at, 0] >= NEAR_COPY and mistake[CONTRADICTS] > max(mistake[ENTAILS], key[CONTRADICTS])
+    for at, probability, key in zip(chosen, found, to_keys, strict=True):
+        opposed = at in to_wrong and to_wrong[at][CONTRADICTS] > max(to_wrong[at][ENTAILS], key[CONTRADICTS])
         if at in stated:
-            weighed[at] = Stated(int(rows[at]), suspected=probability < falsehood.suspected or bool(opposed))
+            weighed[at] = Stated(int(rows[at]), suspected=bool(probability < falsehood.suspected or opposed))
         elif probability >= falsehood.suspected:
-            suspected = probability < falsehood.sure or bool(opposed)
-            if measures[at, 1] >= 0 or mistake[ENTAILS] > key[CONTRADICTS]:
+            suspected = bool(probability < falsehood.sure or opposed)
+            if measures[at, 1] >= 0:
                 weighed[at] = Stated(int(rows[at]), suspected=suspected)
             else:
                 weighed[at] = Stated(key=int(nearest[at]), suspected=suspected)

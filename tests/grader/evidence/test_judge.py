@@ -7,7 +7,7 @@ import pytest
 
 from grader import Grader, Item
 from grader.encoder import HashEncoder
-from grader.evidence.crossencoder import CLASSES, ENTAILS, UNRELATED
+from grader.evidence.crossencoder import CLASSES, CONTRADICTS, ENTAILS, UNRELATED
 from grader.evidence.falsehood import MEASURES, SIMILARITIES, Falsehood, Logistic
 
 ITEM = Item.model_validate(
@@ -52,12 +52,14 @@ class FixedJudge:
 
 KEY = "Yeast gives off gas that the dough holds back."
 KNEADED = "Only air that was kneaded into the dough makes it rise."
-#: Like it, with enough words of its own for the model to be asked.
+#: A near copy, with enough words of its own for the model to be asked.
 IN_OTHER_WORDS = "It rises only because air was kneaded into the dough."
+#: Like it, and no near copy.
+LOOSELY = "It rises because somebody kneaded air into the dough."
 
 
 def curve(**changed: object) -> Falsehood:
-    weights = np.array([8.0 if name == "entails" else 0.0 for name in MEASURES])
+    weights = np.array([8.0 if name == "key_entails" else 0.0 for name in MEASURES])
     values = {"version": "test", "screen": Logistic(np.zeros(len(SIMILARITIES)), 0.0), "asked": 0.4}
     values |= {"judged": Logistic(weights, 0.0), "suspected": 0.4, "sure": 2.0}
     return Falsehood(**(values | changed))  # type: ignore[arg-type]
@@ -75,6 +77,36 @@ def test_what_may_be_a_misconception_is_asked_and_referred(
     assert score.referral_reasons == (("contradiction",) if referred else ())
     assert judge.asked[:2] == [(IN_OTHER_WORDS, KEY), (IN_OTHER_WORDS, KNEADED)]
     assert "|judge:fixed@1+" in score.signature
+
+
+def test_only_a_near_copy_of_a_misconception_is_compared_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.evidence.judge.load_falsehood", curve)
+    judge = FixedJudge(0.9)
+    score = Grader(HashEncoder(), judge=judge).grade(ITEM, LOOSELY)
+    assert judge.asked == [(LOOSELY, KEY)]
+    assert [error.id for error in score.errors] == ["kneaded-air"]
+
+
+class Denying(FixedJudge):
+    """Takes every statement for the opposite of the misconception, and of nothing else."""
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        answer = super().predict(pairs)
+        for row, (_, known) in enumerate(pairs):
+            if known == KNEADED:
+                answer[row] = np.eye(len(CLASSES))[CONTRADICTS]
+        return answer
+
+
+@pytest.mark.parametrize("likeness", [0.6, 2.0])
+def test_a_near_copy_that_the_model_takes_for_its_opposite_is_only_referred(
+    likeness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.evidence.judge.load_falsehood", lambda: curve(sure=0.5))
+    monkeypatch.setattr("grader.evidence.contradiction.MISCONCEPTION_LIKENESS", likeness)
+    score = Grader(HashEncoder(), judge=Denying(0.9)).grade(ITEM, IN_OTHER_WORDS)
+    assert score.errors == ()
+    assert score.referral_reasons == ("contradiction",)
 
 
 def test_what_is_surely_false_is_marked_so(monkeypatch: pytest.MonkeyPatch) -> None:
