@@ -104,9 +104,8 @@ class CachedComparisons:
         return [rows[name] for name in names]
 
     def _name(self, keys: KeyStatements, statement: Phrase) -> bytes:
-        """Of exactly what `KeyStatements.compared` works with."""
-        parts = statement.encoding.tokens, statement.weights
-        return digest(self._space, keys.fingerprint, *(part.tobytes() for part in parts))
+        """Of all that `KeyStatements.compared` works with; one encoder made the vectors of both sides."""
+        return digest(self._space, keys.fingerprint, statement.text, statement.weights.tobytes())
 
 
 class _Once(Generic[_Model]):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import logging
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
@@ -19,14 +19,13 @@ from typing import TypeVar
 
 NAME = "encodings.sqlite"
 DEFAULT_LIMIT = 2048 * 2**20
-_FORMAT = 1
+_FORMAT = 2
 _PAGE = 16_384
 _BUSY_SECONDS = 5.0
 _PENDING_BYTES = 4 * 2**20
 _ASKED = 500
 _FREED = 0.1
 _HOUR = 3600
-_SUM_BYTES = 8
 #: Errors of the moment: another process writes, the disk is full or read-only. All others mean a damaged file.
 _PASSING = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
@@ -38,7 +37,7 @@ create table if not exists entries (
     id integer primary key, key blob not null unique, used integer not null, size integer not null
 );
 create index if not exists entries_used on entries (used, id);
-create table if not exists contents (id integer primary key, checksum blob not null, value blob not null);
+create table if not exists contents (id integer primary key, checksum integer not null, value blob not null);
 """
 
 log = logging.getLogger(__name__)
@@ -235,9 +234,9 @@ class BlobStore:
         return count, (pages - free) * _PAGE
 
 
-def checksum(key: bytes, value: bytes) -> bytes:
+def checksum(key: bytes, value: bytes) -> int:
     """Of a value under its key, so that values in each other's place are noticed too."""
-    return hashlib.blake2b(value, digest_size=_SUM_BYTES, key=key).digest()
+    return zlib.crc32(value, zlib.crc32(key))
 
 
 def clear(folder: Path) -> None:
