@@ -39,8 +39,10 @@ def main(folder: Path) -> None:
         found[name] = sorted(int(x) for (batch,) in DataLoader(data, batch_size=2, sampler=sampler) for x in batch)
     found["keys"] = [list(wrapped.state_dict()), list(wrapped.module.state_dict())]
     (folder / f"rank-{rank}.json").write_text(json.dumps(found), encoding="utf-8")
+    dist.barrier()  # neither leaves while the other still talks to it
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    os._exit(0)  # gloo's threads now and then abort an interpreter that ends by itself
