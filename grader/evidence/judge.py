@@ -94,14 +94,13 @@ def weighed_statements(
     weighed = {}
     for at, probability, key in zip(chosen, found, to_keys, strict=True):
         opposed = at in to_wrong and to_wrong[at][CONTRADICTS] > max(to_wrong[at][ENTAILS], key[CONTRADICTS])
-        if at in stated:
-            weighed[at] = Stated(int(rows[at]), suspected=bool(probability < falsehood.suspected or opposed))
-        elif probability >= falsehood.suspected:
-            suspected = bool(probability < falsehood.sure or opposed)
-            if measures[at, 1] >= 0:
-                weighed[at] = Stated(int(rows[at]), suspected=suspected)
-            else:
-                weighed[at] = Stated(key=int(nearest[at]), suspected=suspected)
+        if at not in stated and probability < falsehood.suspected:
+            continue
+        suspected = bool(probability < (falsehood.suspected if at in stated else falsehood.sure) or opposed)
+        if at in stated or measures[at, 1] >= 0:
+            weighed[at] = Stated(int(rows[at]), suspected=suspected)
+        else:
+            weighed[at] = Stated(key=int(nearest[at]), suspected=suspected)
     return weighed
 
 
